@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
 #include "runtimes/language.h"
 #include "runtimes/ruby.h"
+#include "taken_names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -76,33 +76,6 @@ int runtime_file__read(const struct runtime_file *file, uint64_t address, void *
 	else if (!err && !address && size > 64 && input.is_php & 1)
 		snprintf(to, size, "X-Powered-By: PHP/8.%d.0", 2 + input.version % 4);
 	return err;
-}
-
-static bool is_utf8(const char *text)
-{
-	uint32_t point;
-	size_t bytes;
-
-	for (; *text; text += bytes) {
-		bytes = utf8__decode(text, &point);
-		if (!bytes)
-			return false;
-	}
-	return true;
-}
-
-void runtime_names__add(struct runtime_names *names, const char *function, const char *file,
-			int line, int first_line)
-{
-	size_t function_size = strnlen(function, RUNTIME_MOST_NAME);
-	size_t file_size = strnlen(file, RUNTIME_MOST_NAME);
-
-	if (function_size == RUNTIME_MOST_NAME || file_size == RUNTIME_MOST_NAME || line < 0 ||
-	    first_line < 0)
-		abort();
-	if (!is_utf8(function) || !is_utf8(file))
-		abort();
-	names->count = 1;
 }
 
 /* A frame whose object is what it was has the cookie and a position of its own. */

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
 #include "runtimes/v8.h"
+#include "taken_names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -87,34 +87,6 @@ int runtime_file__find_cold(const struct runtime_file *file, const struct wanted
 			    struct wanted_symbol *ret)
 {
 	return -ENOENT;
-}
-
-static bool is_utf8(const char *text)
-{
-	uint32_t point;
-	size_t bytes;
-
-	for (; *text; text += bytes) {
-		bytes = utf8__decode(text, &point);
-		if (!bytes)
-			return false;
-	}
-	return true;
-}
-
-void runtime_names__add(struct runtime_names *names, const char *function, const char *file,
-			int line, int first_line)
-{
-	size_t function_size = strnlen(function, RUNTIME_MOST_NAME);
-	size_t file_size = strnlen(file, RUNTIME_MOST_NAME);
-
-	if (function_size == RUNTIME_MOST_NAME || file_size == RUNTIME_MOST_NAME || line < 0 ||
-	    first_line < 0)
-		abort();
-	if (!is_utf8(function) || !is_utf8(file))
-		abort();
-	if (++names->count > RUNTIME_MOST_INLINE)
-		abort();
 }
 
 /* As open() leaves it. */
