@@ -152,7 +152,13 @@ struct socket {
 	struct sock *sk;
 };
 
-struct unix_address;
+struct sockaddr_un {
+	char sun_path[108];
+};
+
+struct unix_address {
+	struct sockaddr_un name[1];
+};
 
 struct unix_sock {
 	struct sock sk;

@@ -143,9 +143,10 @@ struct sample_record {
 	__s32 cpu;     /* where the thread was when its stack was taken; SAMPLE_NO_CPU: on none */
 	__u8 ended, turn, in_request; /* as in ledger_key */
 	__u8 pad[5];
-	__u64 fiber; /* of the user stack */
+	__u64 fiber;  /* of the user stack */
+	__u64 window; /* serial of the request or call that the thread worked for; 0: none */
 };
-_Static_assert(sizeof(struct sample_record) == 24 + 72 + 16 + 16 + 8 + 8 + 8, "wire format");
+_Static_assert(sizeof(struct sample_record) == 24 + 72 + 16 + 16 + 8 + 8 + 8 + 8, "wire format");
 
 /* A thread that is still waiting at the end. User space walks its stack from these registers. */
 struct asleep_record {
@@ -155,7 +156,7 @@ struct asleep_record {
 	__u64 in_call; /* in a syscall: pc is after the syscall instruction */
 	__u64 thread_pointer;
 };
-_Static_assert(sizeof(struct asleep_record) == 200, "wire format");
+_Static_assert(sizeof(struct asleep_record) == 208, "wire format");
 
 /* A signal kills a process. Sent by the thread that takes it. */
 struct fatal_record {

@@ -437,6 +437,13 @@ int64_t collect__slice(const struct collect *collect)
 	return collect->slice;
 }
 
+int64_t collect__process(const struct collect *collect, int64_t thread)
+{
+	const struct tracked *tracked = map__get(&collect->threads, (uint64_t)thread);
+
+	return tracked ? tracked->process : 0;
+}
+
 uint32_t collect__tid(const struct collect *collect, int64_t thread)
 {
 	const struct tracked *tracked = map__get(&collect->threads, (uint64_t)thread);

@@ -79,6 +79,9 @@ enum ledger_slot collect__open_slot(const struct collect *collect, int64_t threa
 /* The number of the thread, as in /proc; 0: it is unknown. */
 uint32_t collect__tid(const struct collect *collect, int64_t thread);
 
+/* The process of a thread; 0: it is unknown. */
+int64_t collect__process(const struct collect *collect, int64_t thread);
+
 /* The names, for other users of objects and culprits. Belongs to the collect. */
 struct names *collect__names(struct collect *collect);
 

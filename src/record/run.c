@@ -67,6 +67,16 @@ static int write_signals(struct run *run)
 	return sessions__write(run->sessions, from < to ? from : to, to);
 }
 
+static int write_windows(struct run *run)
+{
+	int64_t to = collect__slice(run->collect) - 1, from = run->windows_written + 1;
+
+	if (!run->windows)
+		return 0;
+	run->windows_written = to;
+	return windows__write(run->windows, from < to ? from : to, to);
+}
+
 /* Writes what is too expensive to read at every snapshot. */
 static int write_counters(struct run *run, uint64_t now_ns)
 {
@@ -139,6 +149,10 @@ static int take_all(struct run *run)
 			     : 0;
 	if (!err)
 		err = write_signals(run);
+	if (!err && run->windows)
+		err = windows__sweep(run->windows, false);
+	if (!err)
+		err = write_windows(run);
 	return err ? err : write_counters(run, now_ns);
 }
 
@@ -179,6 +193,10 @@ int run__flush(struct run *run)
 {
 	int err = write_signals(run);
 
+	if (!err && run->windows)
+		err = windows__sweep(run->windows, false);
+	if (!err)
+		err = write_windows(run);
 	if (!err)
 		err = ledger__poll(run->ledger, 0);
 	if (err < 0)
@@ -219,6 +237,9 @@ static int take_last(struct run *run, uint64_t end_ns)
 	int err;
 
 	ledger__settle(run->ledger);
+	err = run->windows ? windows__sweep(run->windows, true) : 0;
+	if (err)
+		return err;
 	do {
 		err = ledger__poll(run->ledger, 0);
 	} while (err > 0);
@@ -280,6 +301,8 @@ int run__stop(struct run *run)
 	if (!err && run->languages)
 		err = languages__write(run->languages, collect__names(run->collect),
 				       run->recording);
+	if (!err)
+		err = write_windows(run);
 	/* Before names are looked up: there may be new stacks. */
 	if (!err)
 		err = write_signals(run);

@@ -14,6 +14,7 @@
 #include "record/languages.h"
 #include "record/run.h"
 #include "record/samples.h"
+#include "record/windows.h"
 
 struct run {
 	struct recording *recording;
@@ -27,6 +28,8 @@ struct run {
 	struct allocations *allocations; /* likewise */
 	struct part parts[SIGNAL_COUNT + 1];
 	struct sessions *sessions;
+	struct windows *windows; /* NULL: no windows */
+	int64_t windows_written; /* the last slice that their rows cover */
 	struct cost cost;
 	struct budget budget;
 	struct kernel_counts kernel_counts; /* at the start */

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "ledger/reader/attach.h"
+#include "ledger/windows/reader.h"
 #include "record/meta.h"
 #include "record/run_internal.h"
 #include "stacks/mapper.h"
@@ -23,6 +24,14 @@ static int take_stack(void *context, const struct wire_head *head)
 	struct run *run = context;
 
 	return run->samples ? samples__take(run->samples, head) : 0;
+}
+
+/* Likewise. */
+static int take_window(void *context, const struct wire_head *head)
+{
+	struct run *run = context;
+
+	return run->windows ? windows__take(run->windows, head) : 0;
 }
 
 static void watch(void *context, pid_t pid)
@@ -151,6 +160,7 @@ int run__open(const struct run_options *options, struct recording *recording,
 	struct ledger_options ledger_options = {
 		.target = &options->target,
 		.full = options->full,
+		.windows = options->full,
 		.refused_signal = options->refused_signal,
 		.no_events = options->no_slow_calls,
 		.early = options->early,
@@ -184,9 +194,13 @@ int run__open(const struct run_options *options, struct recording *recording,
 	takers.context = run->collect;
 	takers.take_stack = take_stack;
 	takers.stack_context = run;
+	takers.take_window = take_window;
+	takers.window_context = run;
 	err = ledger__open(&ledger_options, features, &takers, &run->ledger);
 	if (!err)
 		err = counts__new(run->ledger, recording, options->full, &run->counts);
+	if (!err && ledger__has_windows(run->ledger))
+		err = windows__new(recording, run->ledger, run->collect, &run->windows);
 	if (!err)
 		err = start_stacks(run, options);
 	if (!err)
@@ -265,6 +279,7 @@ void run__free(struct run *run)
 	languages__stop(run->languages);
 	fiber_ledger__free(run->fibers);
 	allocations__free(run->allocations);
+	windows__free(run->windows);
 	samples__free(run->samples);
 	languages__free(run->languages);
 	collect__free(run->collect);

@@ -313,6 +313,7 @@ static int take_sample(struct samples *samples, const struct sample_record *reco
 		.flags = record->flags,
 		.cpu = record->cpu,
 		.fiber = (int64_t)record->fiber,
+		.window = (int64_t)record->window,
 	};
 	int err;
 

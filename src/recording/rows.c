@@ -246,7 +246,8 @@ int recording__add_sample(struct recording *recording, const struct recording_sa
 		       number(sample->turn), number(sample->in_request),
 		       !sample->fiber      ? text(NULL)
 		       : sample->fiber < 0 ? number(0)
-					   : number(sample->fiber));
+					   : number(sample->fiber),
+		       sample->window ? number(sample->window) : text(NULL));
 }
 
 int recording__add_signal_sample(struct recording *recording,

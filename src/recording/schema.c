@@ -148,7 +148,7 @@ const char schema__sql[] =
 	"CREATE TABLE sample(id INTEGER PRIMARY KEY, time_ns INT, thread INT, state INT, stack INT,"
 	" waker_stack INT, by INT, object INT, weight_ns INT, wait_ns INT, period_ns INT, count INT,"
 	" flags INT, none TEXT, end TEXT, how TEXT, evidence TEXT, first INT,"
-	" cpu INT, ended TEXT, turn INT, in_request INT, fiber INT);"
+	" cpu INT, ended TEXT, turn INT, in_request INT, fiber INT, window INT);"
 	"CREATE TABLE fatal(time_ns INT, thread INT, signal INT, code INT, address INT, stack INT);"
 
 	/*
@@ -189,6 +189,26 @@ const char schema__sql[] =
 	" stack INT, count INT, bytes INT);"
 	"CREATE TABLE event(id INTEGER PRIMARY KEY, signal INT, time_ns INT, duration_ns INT,"
 	" thread INT, object INT, place TEXT, operation TEXT, errno INT, fields TEXT, stack INT);"
+
+	/*
+	 * Windows: requests and calls. Bands have all windows: how many have a length in the bucket,
+	 * and exact sums of their parts; the part 'own' goes by state. Some windows are kept one by
+	 * one: those with a weight stand for the others of their band.
+	 */
+	"CREATE TABLE window_class(id INTEGER PRIMARY KEY, kind TEXT, protocol TEXT, service TEXT,"
+	" name TEXT, status TEXT, process INT);"
+	"CREATE TABLE window_band(slice_to INT, class INT, bucket INT, slice_from INT, count INT,"
+	" n INT, PRIMARY KEY(slice_to, class, bucket)) WITHOUT ROWID;"
+	"CREATE TABLE window_time(slice_to INT, class INT, bucket INT, part TEXT, state INT,"
+	" slice_from INT, ns INT, PRIMARY KEY(slice_to, class, bucket, part, state)) WITHOUT ROWID;"
+	"CREATE TABLE window(id INTEGER PRIMARY KEY, class INT, thread INT, ready_ns INT,"
+	" read_ns INT, answer_ns INT, end_ns INT, n INT, left INT, weight REAL, has_details INT,"
+	" parent INT, evidence TEXT, worker TEXT, text TEXT, ends TEXT, after_ns INT,"
+	" segments INT);"
+	"CREATE TABLE window_part(window INT, part TEXT, state INT, ns INT,"
+	" PRIMARY KEY(window, part, state)) WITHOUT ROWID;"
+	"CREATE TABLE window_wait(window INT, state INT, object INT, by INT, evidence TEXT,"
+	" ns INT, count INT);"
 
 	"CREATE TABLE quality(name TEXT PRIMARY KEY, value INT, bias TEXT, remedy TEXT) WITHOUT ROWID;"
 	"CREATE TABLE cost(name TEXT PRIMARY KEY, value REAL, unit TEXT) WITHOUT ROWID;"

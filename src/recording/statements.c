@@ -81,7 +81,7 @@ const char *const writer__sql[SQL_COUNT] = {
 	[SQL_LINE] = "INSERT INTO frame_line VALUES(?1, ?2, ?3, ?4, ?5)",
 	[SQL_STACK] = "INSERT INTO stack VALUES(?1, ?2, ?3)",
 	[SQL_SAMPLE] = "INSERT INTO sample VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
-		       " ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
+		       " ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)",
 	[SQL_SIGNAL_SAMPLE] = "INSERT INTO signal_sample VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[SQL_FATAL] = "INSERT INTO fatal VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
 	[SQL_FIBER] = "INSERT OR REPLACE INTO fiber VALUES(?1, ?2, ?3, ?4, ?5)",
@@ -118,6 +118,18 @@ const char *const writer__sql[SQL_COUNT] = {
 	[SQL_OWNED] = "INSERT INTO thread_distribution VALUES(?1, ?2, ?3, ?4)"
 		      " ON CONFLICT DO UPDATE SET count = count + excluded.count",
 	[SQL_EVENT] = "INSERT INTO event VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+	[SQL_WINDOW_CLASS] = "INSERT OR REPLACE INTO window_class VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+	[SQL_WINDOW_BAND] = "INSERT INTO window_band VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO"
+			    " UPDATE SET slice_from = min(slice_from, excluded.slice_from),"
+			    " count = count + excluded.count, n = n + excluded.n",
+	[SQL_WINDOW_TIME] =
+		"INSERT INTO window_time VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO"
+		" UPDATE SET slice_from = min(slice_from, excluded.slice_from),"
+		" ns = ns + excluded.ns",
+	[SQL_WINDOW] = "INSERT OR REPLACE INTO window VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
+		       " ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+	[SQL_WINDOW_PART] = "INSERT OR REPLACE INTO window_part VALUES(?1, ?2, ?3, ?4)",
+	[SQL_WINDOW_WAIT] = "INSERT INTO window_wait VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[SQL_DROP + RECORDING_DROP_STACK] = "DELETE FROM stack WHERE id = ?1",
 	[SQL_DROP + RECORDING_DROP_FRAME] = "DELETE FROM frame WHERE id = ?1",
 	[SQL_DROP + RECORDING_DROP_LINES] = "DELETE FROM frame_line WHERE frame = ?1",

@@ -102,19 +102,28 @@ void calls__classes(uint8_t classes[CALL_NUMBERS])
 		classes[i] = (uint8_t)(find(i) ? find(i)->class : CLASS_OTHER);
 }
 
-#define TALK_WORDS(name, talk) { name, TALK_##talk },
+#define TALK_WORDS(name, talk, bytes) { name, TALK_##talk, BYTES_##bytes },
+
+static const struct {
+	const char *name;
+	enum ledger_talk talk;
+	enum ledger_bytes bytes;
+} talks_of[] = { CALLS_TALK(TALK_WORDS) };
 
 void calls__talks(uint8_t talks[CALL_NUMBERS])
 {
-	static const struct {
-		const char *name;
-		enum ledger_talk talk;
-	} list[] = { CALLS_TALK(TALK_WORDS) };
-
 	memset(talks, TALK_NONE, CALL_NUMBERS);
-	for (size_t i = 0; i < COUNT(list); i++)
-		if (number_of(list[i].name) < CALL_NUMBERS)
-			talks[number_of(list[i].name)] = (uint8_t)list[i].talk;
+	for (size_t i = 0; i < COUNT(talks_of); i++)
+		if (number_of(talks_of[i].name) < CALL_NUMBERS)
+			talks[number_of(talks_of[i].name)] = (uint8_t)talks_of[i].talk;
+}
+
+void calls__bytes(uint8_t bytes[CALL_NUMBERS])
+{
+	memset(bytes, BYTES_NONE, CALL_NUMBERS);
+	for (size_t i = 0; i < COUNT(talks_of); i++)
+		if (number_of(talks_of[i].name) < CALL_NUMBERS)
+			bytes[number_of(talks_of[i].name)] = (uint8_t)talks_of[i].bytes;
 }
 
 static struct call_shape shape_of(const struct call_words *call)

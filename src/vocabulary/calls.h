@@ -24,6 +24,8 @@ void calls__classes(uint8_t classes[CALL_NUMBERS]);
 
 /* What each call does to a socket: TALK_* of slots.h. */
 void calls__talks(uint8_t talks[CALL_NUMBERS]);
+/* Where the bytes are that it sends or receives: BYTES_* of slots.h. */
+void calls__bytes(uint8_t bytes[CALL_NUMBERS]);
 
 /* The arguments that the kernel half decodes: paths and the first descriptor. */
 void calls__shapes(struct call_shape ret[CALL_NUMBERS]);

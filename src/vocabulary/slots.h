@@ -71,6 +71,15 @@ enum ledger_talk {
 	TALK_POLL, /* this and the next two wait for several descriptors */
 	TALK_SELECT,
 	TALK_EPOLL,
+	TALK_CLOSE,
+};
+
+/* Where a call that sends or receives has its bytes: in the second argument. */
+enum ledger_bytes {
+	BYTES_NONE, /* several messages, or none that are in memory of the program */
+	BYTES_AT,
+	BYTES_IN_VECTOR,  /* an array of struct iovec */
+	BYTES_IN_MESSAGE, /* a struct msghdr */
 };
 
 enum ledger_object {

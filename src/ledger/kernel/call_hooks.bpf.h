@@ -52,6 +52,23 @@ static __always_inline __u32 talk_kind(__u64 nr)
 	return talk_of[nr & (LEDGER_SYSCALLS - 1)];
 }
 
+/*
+ * The programs of windows take over at the end. A call that has left the CPU may have waited for
+ * something in the thread's window.
+ */
+static __always_inline void windows_at_enter(void *ctx, __u32 kind)
+{
+	if (with_windows && kind >= TALK_POLL)
+		bpf_tail_call(ctx, &windows_enter, 0);
+}
+
+static __always_inline void windows_at_exit(void *ctx, __u32 kind, __u64 window)
+{
+	if (with_windows && (window || (kind && kind != TALK_CLOSE && kind != TALK_PAIR &&
+					kind != TALK_ACCEPT)))
+		bpf_tail_call(ctx, &windows_exit, 0);
+}
+
 /* --- entry ---------------------------------------------------------------------------------- */
 
 /* Calls that need the account: the kernel's own ones behind a signal, and 32-bit ones. */
@@ -120,6 +137,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 
 	if (here && here->task == (__u64)current && here->nr == NR_NONE && is_plain(current, id)) {
 		enters_here(here, current, regs, id);
+		windows_at_enter(ctx, talk_kind(id));
 		return 0;
 	}
 	thread = find(current);
@@ -136,6 +154,8 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 	call_begins(thread, id, regs->ARCH_SP, now);
 	if (will_speak(talk_in_flight(thread)))
 		call_speaks(thread, current, regs, now);
+	if (id != LEDGER_32BIT_CALL)
+		windows_at_enter(ctx, talk_kind(id));
 	return 0;
 }
 
@@ -303,6 +323,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 
 	if (ends_here(here, regs, ret)) {
 		exits_here(here, ret);
+		windows_at_exit(ctx, talk_kind(syscall_of(regs)), 0);
 		return 0;
 	}
 	current = bpf_get_current_task_btf();
@@ -335,6 +356,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	thread->nr = NR_NONE;
 	if (here)
 		claim(here, thread, current, (__u64)regs, now);
+	if (!is_32bit(current))
+		windows_at_exit(ctx, talk_kind(syscall_of(regs)), thread->window);
 	return 0;
 }
 

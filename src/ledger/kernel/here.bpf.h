@@ -82,6 +82,7 @@ static __always_inline void claim(struct here *here, struct thread *thread,
 	here->who = *(const struct identity *)thread;
 	here->nr = NR_NONE;
 	here->last_nr = thread->last_nr;
+	here->call_ns = thread->call_ns;
 	here->since_ns = now;
 	here->user_ns = here->kernel_ns = here->irq_ns = 0;
 	here->irq_count = 0;

@@ -74,7 +74,7 @@ static __always_inline bool has_run(const struct thread *thread, struct task_str
 
 /* BPF cannot walk the user stack of another thread. Sends what user space needs to do it. */
 static __always_inline void write_asleep(struct bpf_iter__task *ctx, struct task_struct *task,
-					 const struct thread *thread, const struct pending *pending,
+					 struct thread *thread, const struct pending *pending,
 					 __u64 user, __u32 none)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);

@@ -38,6 +38,7 @@
 #include "ledger/kernel/targets.bpf.h"
 #include "ledger/kernel/ticks.bpf.h"
 #include "ledger/kernel/waker.bpf.h"
+#include "ledger/windows/windows.bpf.h"
 
 /* The parts of signals, and who of them is called at which hook; from src/signals/list. */
 #include "parts_list.h"
@@ -185,6 +186,8 @@ static __always_inline void gets_cpu(struct thread *thread, struct task_struct *
 	if (thread->place || slot == SLOT_READY_THROTTLED)
 		leaves_queue(thread, task, now);
 	slot = account->slot;
+	if (with_windows)
+		thread->woken_ns = since_ns;
 	parts_at_slice(thread, task, from, slot, since_ns, spare_ns, now);
 	if (SLOT_IS_READY(slot)) {
 		ready_ends(thread, task, run_slot(thread), now);

@@ -59,7 +59,7 @@ static __always_inline void count_drawn(void)
 		draw_period_ns *= 2;
 }
 
-static __always_inline void fill_sample(struct sample_record *record, const struct thread *thread,
+static __always_inline void fill_sample(struct sample_record *record, struct thread *thread,
 					const struct pending *pending, __u64 user, __u32 none)
 {
 	wire_head_init(&record->head, sizeof(*record), STACK_SAMPLE, 1);
@@ -91,10 +91,15 @@ static __always_inline void fill_sample(struct sample_record *record, const stru
 	record->object[0] = pending->object[0];
 	record->object[1] = pending->object[1];
 	record->fiber = user ? thread->fiber : FIBER_UNKNOWN;
+	record->window = 0;
+	if (with_windows && thread->window) {
+		record->window = thread->window >> 1;
+		thread->window |= WINDOW_SAMPLED;
+	}
 }
 
 /* Returns false if the ring is full. */
-VERIFIED_ONCE bool send_sample(const struct thread *thread, const struct pending *pending,
+VERIFIED_ONCE bool send_sample(struct thread *thread, const struct pending *pending,
 			       __u64 user, __u32 none)
 {
 	struct sample_record *record;

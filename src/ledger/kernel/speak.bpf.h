@@ -184,6 +184,7 @@ static __always_inline void dial(struct thread *thread, struct talk *talk, __u64
 	now.flags |= TALK_DIALLED;
 	now.inode = inode;
 	now.is_used = 1;
+	now.place = talk->place;
 	*talk = now;
 	if (now.flags & TALK_IS_TCP)
 		note_ask(thread, inode, (__u64)file, fd);

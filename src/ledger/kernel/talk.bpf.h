@@ -60,8 +60,13 @@ struct talk {
 	__u16 record_bytes; /* length of the last TLS record, see tickets.bpf.h */
 	__u8 tickets;       /* TLS records in a row that can be session tickets */
 	__u8 is_used;       /* since a place was last looked for in its row */
-	__u8 pad[2];
+	__u8 is_met;        /* windows have looked for what was readable before */
+	__u8 pad;
 	__u8 peer[16];
+	/* When the first byte and the last one became readable that nobody has read; 0: none. */
+	__u64 ready_ns, ready_last_ns;
+	__u32 place; /* its own number */
+	__u32 pad2;
 };
 
 /*
@@ -193,7 +198,7 @@ static __always_inline struct talk *find_talk(__u64 inode)
 }
 
 /* A place for a new socket: a free one, or the next that was not used since the last time. */
-static __noinline struct talk *place_for_talk(__u64 inode)
+static __noinline struct talk *place_for_talk(__u64 inode, __u32 *ret_place)
 {
 	__u32 first = first_place(inode);
 	struct talk *talk = NULL;
@@ -202,6 +207,7 @@ static __noinline struct talk *place_for_talk(__u64 inode)
 		__u32 number = first + i;
 
 		talk = bpf_map_lookup_elem(&talks, &number);
+		*ret_place = number;
 		if (talk && !talk->inode)
 			return talk;
 	}
@@ -209,6 +215,7 @@ static __noinline struct talk *place_for_talk(__u64 inode)
 		__u32 number = first + ((inode + i) & (TALK_WAYS - 1));
 
 		talk = bpf_map_lookup_elem(&talks, &number);
+		*ret_place = number;
 		if (!talk || !talk->is_used)
 			return talk;
 		talk->is_used = 0;
@@ -221,7 +228,8 @@ static __noinline struct talk *place_for_talk(__u64 inode)
 /* Finds the state of a socket, or begins it. NULL: another CPU took its place; that is counted. */
 static __noinline struct talk *meet(__u64 inode, struct file *file)
 {
-	struct talk *talk = place_for_talk(inode);
+	__u32 place;
+	struct talk *talk = place_for_talk(inode, &place);
 	__u64 was;
 
 	if (!talk)
@@ -234,7 +242,7 @@ static __noinline struct talk *meet(__u64 inode, struct file *file)
 			count_quality(QUALITY_TURNS_UNKNOWN);
 		return talk;
 	}
-	*talk = (struct talk) { .inode = CLAIMED_TALK, .is_used = 1 };
+	*talk = (struct talk) { .inode = CLAIMED_TALK, .is_used = 1, .place = place };
 	learn(talk, sock_of(file));
 	arch_order_stores();
 	talk->inode = inode;

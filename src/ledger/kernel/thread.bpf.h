@@ -71,6 +71,10 @@ struct timed_calls {
 	__u64 spread;     /* to be added to the account's */
 };
 
+/* thread.window is the serial number of its window, and whether a sample was taken in it. */
+#define WINDOW_OF(serial) ((serial) << 1)
+#define WINDOW_SAMPLED    1ULL
+
 struct thread {
 	/* The fields of struct identity come first: signals read these from the same storage. */
 	__u64 id;
@@ -119,7 +123,16 @@ struct thread {
 	__u8 turn_undone;  /* the send in flight was the first since we were answered */
 	__u8 no_talk;      /* the call in flight waited for a descriptor that is no socket */
 	__u8 left;         /* how it left the CPU, see samples.bpf.h */
-	__u64 classed, socket_class; /* a socket and its class, see classes.bpf.h */
+	union {
+		struct {
+			__u64 classed, socket_class; /* a socket and its class, see classes.bpf.h */
+		};
+		/* Without classes. See windows/worker.bpf.h: */
+		struct {
+			__u64 window;
+			__u64 woken_ns; /* ready since then, when it got the CPU last */
+		};
+	};
 	__u64 request;               /* inode of the socket that it read a request from; 0: none */
 	__u64 occupant, occupant_ns; /* who had the CPU, a sum that is not in the map yet */
 	__u32 occupant_flush;
@@ -173,6 +186,7 @@ struct {
 
 const volatile bool full;        /* level full: syscalls are hooked */
 const volatile bool all_threads; /* are accounted */
+const volatile bool with_windows; /* the account is cut by requests and calls */
 
 __u64 start_ns; /* hooks open accounts from then on; 0: not yet */
 /*

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "core/sys.h"
 #include "ledger/reader/attach_internal.h"
+#include "ledger/windows/reader_internal.h"
 
 DEFINE_CLEANUP(struct ledger *, ledger__free)
 
@@ -91,7 +92,10 @@ static int map_arrays(struct ledger *ledger)
 		err = map_array(ledger->skel->maps.histograms, &ledger->histograms);
 	if (!err)
 		err = map_array(ledger->skel->maps.cpus, &ledger->cpu_accounts);
-	return err;
+	if (err || !ledger->skel->rodata->with_windows)
+		return err;
+	err = map_array(ledger->skel->maps.windows_bands, &ledger->bands);
+	return err ? err : map_array(ledger->skel->maps.windows_band_infos, &ledger->band_infos);
 }
 
 static int attach_one(struct ledger *ledger, size_t i)
@@ -176,6 +180,11 @@ int ledger__open(const struct ledger_options *options, struct features *features
 	if (!err && options->tick_ns)
 		err = ring__new(bpf_map__fd(ledger->skel->maps.stack_ring), takers->take_stack,
 				takers->stack_context, &ledger->stack_ring);
+	if (!err && ledger->skel->rodata->with_windows && takers->take_window)
+		err = ring__new(bpf_map__fd(ledger->skel->maps.windows_ring), takers->take_window,
+				takers->window_context, &ledger->window_ring);
+	if (!err)
+		err = reader__attach(ledger);
 	if (err) {
 		log_error("the ledger cannot be set up: %s", strerror(-err));
 		return err;
@@ -236,11 +245,14 @@ void ledger__free(struct ledger *ledger)
 	bpf_link__destroy(ledger->asleep);
 	ring__free(ledger->ring);
 	ring__free(ledger->stack_ring);
+	ring__free(ledger->window_ring);
 	series__barrier_close(&ledger->barrier);
 	if (ledger->skel) {
 		unmap_array(ledger->skel->maps.calls, ledger->calls);
 		unmap_array(ledger->skel->maps.histograms, ledger->histograms);
 		unmap_array(ledger->skel->maps.cpus, ledger->cpu_accounts);
+		unmap_array(ledger->skel->maps.windows_bands, ledger->bands);
+		unmap_array(ledger->skel->maps.windows_band_infos, ledger->band_infos);
 		ledger_bpf__destroy(ledger->skel);
 	}
 	free(ledger->buffer);

@@ -12,7 +12,7 @@
 #include "ledger/ledger.h"
 #include "vocabulary/counters.h"
 
-#define LEDGER_HOOKS 27
+#define LEDGER_HOOKS 28
 
 struct ledger;
 
@@ -29,6 +29,8 @@ struct ledger_options {
 	 */
 	bool early;
 	uint32_t gated_pid;  /* a process that is wanted from its exec on; 0: none */
+	bool windows;        /* requests and calls, at level full; see windows/windows.h */
+	bool no_window_text; /* no text of requests leaves the kernel half */
 	bool outside;        /* also open accounts of threads that keep the target waiting */
 	uint32_t drop_every; /* test switch: ignore every Nth wakeup; 0: none */
 	double budget;       /* part of a thread's running time that its hooks may take; 0: any */
@@ -56,6 +58,8 @@ struct ledger_takers {
 	void *context;
 	ledger_take_record_fn take_stack;
 	void *stack_context;
+	ledger_take_record_fn take_window; /* NULL without windows */
+	void *window_context;
 };
 typedef int (*ledger_take_wait_fn)(void *context, const struct ledger_key *key,
 				   const struct ledger_sum *sum);

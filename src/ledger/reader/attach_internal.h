@@ -23,7 +23,7 @@ struct ledger {
 	size_t hook_count;
 	struct bpf_link *links[LEDGER_HOOKS];
 	struct bpf_link *seeder, *snapshots, *asleep; /* iterators */
-	struct ring *ring, *stack_ring;
+	struct ring *ring, *stack_ring, *window_ring;
 	struct bpf_link **ticks; /* one per CPU */
 	uint64_t tick_starts;    /* so far: each has other random periods */
 	int *tick_fds;           /* perf event per CPU, owned by its link; -1: none */
@@ -38,6 +38,7 @@ struct ledger {
 	uint64_t seeded_ns; /* last seeding after the start */
 	int cpus;
 	void *calls, *histograms, *cpu_accounts;
+	void *bands, *band_infos; /* of windows; NULL: off */
 	char *buffer; /* READ_BYTES long, for snapshots */
 	struct series_barrier barrier;
 	uint64_t swapped_ns; /* when the two maps of waits were last swapped */
@@ -51,6 +52,8 @@ int parts__load(struct ledger *ledger, const struct ledger_options *options,
 /* All parts, except those that are impossible here. Arrays of parts end with a NULL signal. */
 void parts__switch_all(struct part *parts, bool on);
 bool parts__any(const struct part *parts);
+/* Leaves out the programs and maps that begin with this name. */
+int parts__leave_out(struct bpf_object *object, const char *name);
 /* Whether a part that is on lists this program among its hooks. */
 bool parts__need(const struct part *parts, const char *program);
 /* Before the load: chooses the programs of parts that are on, leaves out the others. */

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "core/sys.h"
 #include "ledger/reader/attach_internal.h"
+#include "ledger/windows/reader_internal.h"
 #include "vocabulary/calls.h"
 #include "vocabulary/states.h"
 
@@ -26,6 +27,7 @@ enum ledger_need {
 	NEED_CGROUPS = 8,   /* threads are chosen by cgroup */
 	NEED_SCHED = 16,    /* level sched */
 	NEED_IDENTITY = 32, /* cgroups that come and go */
+	NEED_WINDOWS = 64,
 };
 
 /*
@@ -55,6 +57,7 @@ static const struct hook hooks[] = {
 	{ "signal_deliver", { "on_signal_deliver" }, 0, NEED_FULL | NEED_STACKS },
 	{ "sock_send_length", { "on_sock_send" }, 0, NEED_SCHED },
 	{ "sock_recv_length", { "on_sock_receive" }, 0, NEED_SCHED },
+	{ "sk_data_ready", { "windows_on_readable", "windows_on_readable_entry" }, 0, NEED_WINDOWS },
 	{ "sched_process_exec", { "on_exec" }, HOOK_VITAL },
 	{ "task_rename", { "on_rename" }, 0, NEED_NAMES },
 	{ "cgroup_attach_task", { "on_cgroup_attach" }, 0, NEED_CGROUPS },
@@ -68,7 +71,8 @@ static unsigned needs_of(const struct ledger_options *options)
 	return (options->full ? NEED_FULL : NEED_SCHED) | (options->tick_ns ? NEED_STACKS : 0) |
 	       (options->target->name_count ? NEED_NAMES : 0) |
 	       (options->target->cgroups.count ? NEED_CGROUPS : 0) |
-	       (options->with_cgroups ? NEED_IDENTITY : 0);
+	       (options->with_cgroups ? NEED_IDENTITY : 0) |
+	       (options->windows ? NEED_WINDOWS : 0);
 }
 
 /* Size of a thread's kernel stack: 16 KiB, or one page if pages are larger. */
@@ -154,7 +158,7 @@ static int set_knobs(struct ledger *ledger, const struct ledger_options *options
 	err |= bpf_map__set_max_entries(skel->maps.histograms, (uint32_t)ledger->cpus * SLOT_COUNT);
 	err |= bpf_map__set_max_entries(skel->maps.cpus, (uint32_t)ledger->cpus);
 	err |= bpf_map__set_max_entries(skel->maps.queues, (uint32_t)ledger->cpus);
-	return err;
+	return err | reader__set_knobs(ledger, options);
 }
 
 static void set_syscalls(struct ledger *ledger, const struct ledger_options *options)
@@ -322,6 +326,21 @@ static int load_one_by_one(struct ledger *ledger, const struct ledger_options *o
 	return err;
 }
 
+/* Law 5: what was refused may be windows. */
+static int try_to_load_without_windows(struct ledger *ledger, const struct ledger_options *options,
+				       struct features *features)
+{
+	int err;
+
+	loader__replay();
+	err = try_to_load(ledger, options, features);
+	if (err)
+		return err;
+	log_warning("requests and calls cannot be told apart: this kernel refused the programs "
+		    "[see 'gapless doctor']; continuing without them");
+	return 0;
+}
+
 int parts__load(struct ledger *ledger, const struct ledger_options *options,
 		struct features *features)
 {
@@ -332,7 +351,12 @@ int parts__load(struct ledger *ledger, const struct ledger_options *options,
 	if (!all.parts)
 		all.parts = &none;
 	parts__switch_all(all.parts, true);
+	all.windows = all.windows && all.full && !all.by_class;
 	err = try_to_load(ledger, &all, features);
+	if (err && all.windows) {
+		all.windows = false;
+		err = try_to_load_without_windows(ledger, &all, features);
+	}
 	if (err && parts__any(all.parts))
 		err = load_one_by_one(ledger, &all, features);
 	if (err) {

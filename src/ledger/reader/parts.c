@@ -90,6 +90,12 @@ static int leave_out_maps(struct bpf_object *object, const char *name)
 	return err;
 }
 
+int parts__leave_out(struct bpf_object *object, const char *name)
+{
+	leave_out_programs(object, name);
+	return leave_out_maps(object, name);
+}
+
 /*
  * Sums by class are few, and nothing is sent. What is kept between two hooks is still counted if it
  * has no room.
@@ -174,8 +180,7 @@ int parts__set_up(struct ledger *ledger, const struct ledger_options *options,
 				err |= shrink_for_classes(ledger->skel->obj, names[i]);
 			continue;
 		}
-		leave_out_programs(ledger->skel->obj, names[i]);
-		err |= leave_out_maps(ledger->skel->obj, names[i]);
+		err |= parts__leave_out(ledger->skel->obj, names[i]);
 	}
 	return err;
 }

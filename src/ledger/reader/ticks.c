@@ -226,7 +226,7 @@ int ledger__poll(struct ledger *ledger, int timeout_ms)
 {
 	struct pollfd fds[2] = { { .fd = ring__fd(ledger->ring), .events = POLLIN },
 				 { .fd = -1, .events = POLLIN } };
-	int taken, more = 0;
+	int taken, more = 0, windows = 0;
 
 	if (ledger->stack_ring)
 		fds[1].fd = ring__fd(ledger->stack_ring);
@@ -235,7 +235,9 @@ int ledger__poll(struct ledger *ledger, int timeout_ms)
 	taken = ring__poll(ledger->ring, 0);
 	if (taken >= 0)
 		more = ledger__poll_stacks(ledger);
-	return taken < 0 ? taken : more < 0 ? more : taken + more;
+	if (taken >= 0 && more >= 0 && ledger->window_ring)
+		windows = ring__poll(ledger->window_ring, 0);
+	return taken < 0 ? taken : more < 0 ? more : windows < 0 ? windows : taken + more + windows;
 }
 
 void ledger__close_rings(struct ledger *ledger)
@@ -243,6 +245,8 @@ void ledger__close_rings(struct ledger *ledger)
 	ring__close(ledger->ring);
 	if (ledger->stack_ring)
 		ring__close(ledger->stack_ring);
+	if (ledger->window_ring)
+		ring__close(ledger->window_ring);
 }
 
 uint64_t ledger__seed(const struct ledger *ledger)

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "ledger/windows/reader.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "ledger/reader/attach_internal.h"
+#include "ledger/windows/reader_internal.h"
+#include "vocabulary/calls.h"
+
+int reader__set_knobs(struct ledger *ledger, const struct ledger_options *options)
+{
+	struct ledger_bpf *skel = ledger->skel;
+	uint8_t bytes[CALL_NUMBERS];
+
+	skel->rodata->with_windows = options->windows;
+	skel->rodata->without_text = options->no_window_text;
+	calls__bytes(bytes);
+	memcpy((void *)skel->rodata->bytes_of, bytes, sizeof(bytes));
+	if (!options->windows)
+		return parts__leave_out(skel->obj, "windows");
+	return bpf_map__set_max_entries(skel->maps.windows_bands,
+					(uint32_t)ledger->cpus * WINDOW_BANDS);
+}
+
+static int put_program(const struct bpf_map *array, const struct bpf_program *program)
+{
+	int fd = bpf_program__fd(program);
+	uint32_t zero = 0;
+
+	return bpf_map_update_elem(bpf_map__fd(array), &zero, &fd, BPF_ANY);
+}
+
+int reader__attach(struct ledger *ledger)
+{
+	const struct ledger_bpf *skel = ledger->skel;
+	int err;
+
+	if (!skel->rodata->with_windows)
+		return 0;
+	err = put_program(skel->maps.windows_enter, skel->progs.windows_on_enter);
+	if (!err)
+		err = put_program(skel->maps.windows_exit, skel->progs.windows_on_exit);
+	return err;
+}
+
+bool ledger__has_windows(const struct ledger *ledger)
+{
+	return ledger->skel->rodata->with_windows;
+}
+
+bool ledger__sees_readable(const struct ledger *ledger)
+{
+	for (size_t i = 0; i < ledger->hook_count; i++)
+		if (!strcmp(ledger->uses[i].event, "sk_data_ready"))
+			return ledger->uses[i].program;
+	return false;
+}
+
+const struct window_band *ledger__bands(const struct ledger *ledger, int cpu)
+{
+	const struct window_band *all = ledger->bands;
+
+	return all + (size_t)cpu * WINDOW_BANDS;
+}
+
+/* As in window.bpf.h. */
+struct band_info {
+	uint32_t class, bucket, period, offered;
+};
+
+bool ledger__band(const struct ledger *ledger, uint32_t band, uint32_t *ret_class,
+		  uint32_t *ret_bucket)
+{
+	const struct band_info *infos = ledger->band_infos;
+	uint32_t last = *(volatile uint32_t *)&ledger->skel->bss->windows_last_band;
+
+	if (band > last || band >= WINDOW_BANDS)
+		return false;
+	*ret_class = infos[band].class;
+	*ret_bucket = infos[band].bucket;
+	return true;
+}
+
+uint32_t ledger__window_period(struct ledger *ledger, const uint64_t *slow_ns)
+{
+	memcpy(ledger->skel->bss->windows_slow_ns, slow_ns, WINDOW_CLASSES * sizeof(*slow_ns));
+	memset(ledger->skel->bss->windows_slow_sent, 0,
+	       sizeof(ledger->skel->bss->windows_slow_sent));
+	return __atomic_fetch_add(&ledger->skel->bss->windows_period, 1, __ATOMIC_SEQ_CST);
+}
+
+int ledger__sweep_windows(struct ledger *ledger, uint64_t before_ns)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+	int err;
+
+	ledger->skel->bss->windows_sweep_before = before_ns;
+	err = bpf_prog_test_run_opts(bpf_program__fd(ledger->skel->progs.windows_sweep), &run);
+	return err ? -errno : 0;
+}
+
+uint64_t ledger__window_count(const struct ledger *ledger, enum window_count which)
+{
+	return ledger->skel->bss->windows_counts[which];
+}

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Requests: what bytes that come in and go out mean for the windows of a socket. Both sides are the
+ * same but for the direction: the side that serves reads requests and sends answers, the side that
+ * asks sends requests and reads answers.
+ *
+ * Which protocol it is shows in the first bytes of a message, which are all that is read of most
+ * messages. If nothing fits, bytes that come in and then go out are one turn, which is exact for
+ * every protocol that takes turns.
+ */
+#pragma once
+
+#include "ledger/windows/worker.bpf.h"
+
+#define MISFIT_TURNS 4 /* turns of no known protocol, until turns are all that counts */
+#define REDIS_STEPS  2048
+
+/* What was read or sent. */
+struct message {
+	__u64 address;  /* 0: not in memory of the program */
+	__u64 bytes;    /* in all */
+	__u64 begin_ns; /* of the call */
+	struct head head;
+	__u8 tail[TAIL_BYTES];
+	__u8 pad[2];
+	__u32 requests; /* that begin in it, if it is known */
+	__u32 interim;  /* it is no answer yet */
+	__u32 is_cut;   /* it begins with the rest of an earlier one */
+	__u32 pad2;
+};
+
+/* Large, so not on the stack: one for each CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct message);
+} windows_messages SEC(".maps");
+
+const volatile __u8 bytes_of[LEDGER_SYSCALLS]; /* enum ledger_bytes */
+
+/* Reads at most HEAD_BYTES of what is at `address`. */
+static __always_inline void read_head(struct head *head, __u64 address, __u64 bytes)
+{
+	__builtin_memset(head, 0, sizeof(*head));
+	if (!address || !bytes)
+		return;
+	if (bytes >= HEAD_BYTES) {
+		if (bpf_probe_read_user(head->bytes, HEAD_BYTES, (void *)address))
+			return;
+	} else {
+		__u32 size = bytes & (HEAD_BYTES - 1);
+
+		if (bpf_probe_read_user(head->bytes, size, (void *)address))
+			return;
+	}
+	head->size = bytes < 1 << 30 ? bytes : 1 << 30;
+}
+
+/* Where the bytes of the call are, as far as they are in one piece. */
+static __always_inline __u64 bytes_at(const struct pt_regs *regs, __u32 nr, __u64 *bytes)
+{
+	__u64 address = regs->ARCH_ARG2;
+	struct {
+		__u64 base, size;
+	} vector;
+
+	switch (bytes_of[nr & (LEDGER_SYSCALLS - 1)]) {
+	case BYTES_AT:
+		return address;
+	case BYTES_IN_MESSAGE:
+		/* struct msghdr: the address and the length of a name come first. */
+		if (bpf_probe_read_user(&address, sizeof(address), (void *)(address + 16)))
+			return 0;
+		break;
+	case BYTES_IN_VECTOR:
+		break;
+	default:
+		return 0;
+	}
+	if (bpf_probe_read_user(&vector, sizeof(vector), (void *)address))
+		return 0;
+	if (*bytes > vector.size)
+		*bytes = vector.size;
+	return vector.base;
+}
+
+/* Looks at what the call that ends has read or sent. */
+static __always_inline struct message *look_at_message(const struct pt_regs *regs, __u32 nr,
+						       long ret)
+{
+	__u32 zero = 0;
+	struct message *message = bpf_map_lookup_elem(&windows_messages, &zero);
+	__u64 bytes = ret;
+
+	if (!message)
+		return NULL;
+	message->bytes = ret;
+	message->requests = 1;
+	message->interim = message->is_cut = 0;
+	message->address = bytes_at(regs, nr, &bytes);
+	read_head(&message->head, message->address, bytes);
+	__builtin_memset(message->tail, 0, sizeof(message->tail));
+	/* Only PostgreSQL's are of interest, which sends in one piece. */
+	if (message->address && bytes == (__u64)ret && bytes >= TAIL_BYTES)
+		bpf_probe_read_user(message->tail, TAIL_BYTES,
+				    (void *)(message->address + bytes - TAIL_BYTES));
+	return message;
+}
+
+/* --- Redis ----------------------------------------------------------------------------------- */
+
+struct redis_walk {
+	struct redis *redis;
+	__u64 address, left;
+	__u32 commands, is_lost;
+};
+
+static long redis_walk_step(__u32 i, struct redis_walk *walk)
+{
+	struct redis redis = *walk->redis;
+	enum redis_found found;
+	struct head head = {};
+	__u64 passed = 0;
+	__u32 carried, size;
+
+	if (!walk->left)
+		return 1;
+	if (redis.skip) {
+		passed = walk->left < redis.skip ? walk->left : redis.skip;
+		walk->redis->skip = redis.skip - passed;
+		walk->address += passed;
+		walk->left -= passed;
+		return 0;
+	}
+	carried = redis.carried & (HEAD_BYTES - 1);
+	size = HEAD_BYTES - carried;
+	if (size > walk->left)
+		size = walk->left;
+	if (carried) {
+		__builtin_memcpy(head.bytes, redis.carry, HEAD_BYTES);
+		if (bpf_probe_read_user(head.bytes + carried, size & (HEAD_BYTES - 1),
+					(void *)walk->address))
+			size = 0;
+	} else if (bpf_probe_read_user(head.bytes, HEAD_BYTES, (void *)walk->address)) {
+		size = 0;
+	}
+	head.size = carried + size;
+	found = redis_step(&redis, &head, &passed, &walk->commands);
+	if (found == REDIS_CUT && head.size < HEAD_BYTES) {
+		redis.carried = head.size;
+		__builtin_memcpy(redis.carry, head.bytes, HEAD_BYTES);
+		walk->left = 0;
+	} else if (found != REDIS_PASSED || passed <= carried) {
+		walk->is_lost = 1;
+		redis.elements = redis.carried = 0;
+		redis.skip = 0;
+		walk->left = 0;
+	} else {
+		passed -= carried;
+		if (passed > walk->left)
+			passed = walk->left;
+		walk->address += passed;
+		walk->left -= passed;
+		redis.carried = 0;
+	}
+	*walk->redis = redis;
+	return 0;
+}
+
+/* The number of commands that begin in the message. */
+VERIFIED_ONCE __u32 redis_commands(struct socket_window *socket, __u64 address, __u64 bytes)
+{
+	struct redis_walk walk;
+
+	if (!socket || !with_windows)
+		return 0;
+	walk = (struct redis_walk) { .redis = &socket->redis, .address = address, .left = bytes };
+	if (!address)
+		return 1;
+	bpf_loop(REDIS_STEPS, redis_walk_step, &walk, 0);
+	if (walk.is_lost || walk.left) {
+		count_window(WINDOWS_RESYNC, 1);
+		socket->redis = (struct redis) {};
+	}
+	return walk.commands;
+}
+
+/* --- is it a request? ------------------------------------------------------------------------ */
+
+/* The direction turned to us, and nothing that is known begins so. */
+static __always_inline bool is_turn_of_unknown(struct socket_window *socket)
+{
+	if (socket->misfits < MISFIT_TURNS) {
+		if (socket->flags & SOCKET_SPOKE)
+			socket->misfits++;
+		return false;
+	}
+	socket->protocol = WINDOW_PROTOCOL_TURNS;
+	return true;
+}
+
+static __always_inline bool is_tls_request(struct socket_window *socket, const struct head *head)
+{
+	enum tls_record type = tls_record_of(head);
+
+	if (type == TLS_RECORD_CHANGE)
+		socket->flags |= SOCKET_FINISHED;
+	if (type == TLS_RECORD_HANDSHAKE)
+		socket->flags &= ~SOCKET_FINISHED;
+	if (type != TLS_RECORD_DATA)
+		return false;
+	if (socket->flags & SOCKET_FINISHED) {
+		socket->flags &= ~SOCKET_FINISHED;
+		return false;
+	}
+	return true;
+}
+
+/* Whether a request begins with these bytes, from the side that asks. */
+VERIFIED_ONCE bool begins_request(struct socket_window *socket, struct message *message)
+{
+	const struct head *head;
+
+	if (!socket || !message || !with_windows)
+		return false;
+	head = &message->head;
+	if (socket->flags & SOCKET_STREAMS)
+		return false;
+	if (socket->protocol == WINDOW_PROTOCOL_NONE)
+		socket->protocol = protocol_of_request(head);
+	switch (socket->protocol) {
+	case WINDOW_PROTOCOL_NONE:
+		return is_turn_of_unknown(socket);
+	case WINDOW_PROTOCOL_HTTP:
+		return is_http_request(head);
+	case WINDOW_PROTOCOL_POSTGRES:
+		return !is_postgres_startup(head) && is_postgres_request(head);
+	case WINDOW_PROTOCOL_REDIS:
+		message->is_cut =
+			socket->redis.elements || socket->redis.skip || socket->redis.carried;
+		message->requests = redis_commands(socket, message->address, message->bytes);
+		return message->requests;
+	case WINDOW_PROTOCOL_TLS:
+		return is_tls_request(socket, head);
+	case WINDOW_PROTOCOL_TURNS:
+		return true;
+	}
+	return false;
+}
+
+/* --- what the answer says -------------------------------------------------------------------- */
+
+/* Whether these bytes end the answer for sure. Notes its status. */
+VERIFIED_ONCE bool ends_answer(struct socket_window *socket, struct message *message)
+{
+	const struct head *head;
+	__u32 status;
+
+	if (!socket || !message || !with_windows)
+		return false;
+	head = &message->head;
+	switch (socket->protocol) {
+	case WINDOW_PROTOCOL_HTTP:
+		status = http_status(head);
+		if (status == 101)
+			socket->flags |= SOCKET_STREAMS;
+		else if (status && status < 200)
+			message->interim = 1;
+		if (status && socket->phase == PHASE_ASKED)
+			socket->status = status_of_http(status);
+		return false;
+	case WINDOW_PROTOCOL_POSTGRES:
+		if (socket->phase == PHASE_ASKED && head->bytes[0] == 'E')
+			socket->status = WINDOW_STATUS_FAILED;
+		return is_postgres_ready(message->tail);
+	case WINDOW_PROTOCOL_REDIS:
+		if (socket->phase == PHASE_ASKED && head->bytes[0] == '-')
+			socket->status = WINDOW_STATUS_FAILED;
+		return false;
+	case WINDOW_PROTOCOL_TLS:
+		if (socket->phase == PHASE_ASKED && tls_record_of(head) != TLS_RECORD_DATA)
+			message->interim = 1;
+		return false;
+	}
+	return false;
+}
+
+/* --- the text -------------------------------------------------------------------------------- */
+
+struct text_walk {
+	const struct socket_window *socket;
+	struct fold fold;
+	__u32 spaces, letters;
+	__u32 is_behind; /* the name of a prepared statement */
+};
+
+static long fold_step(__u32 i, struct text_walk *walk)
+{
+	__u8 c = walk->socket->window.text[i & (WINDOW_TEXT_BYTES - 1)];
+
+	if (fold_ends(c, walk->spaces))
+		return 1;
+	walk->spaces += c == ' ';
+	fold_byte(&walk->fold, c);
+	return 0;
+}
+
+/* The letters of a word. */
+static long word_step(__u32 i, struct text_walk *walk)
+{
+	__u8 c = walk->socket->window.text[i & (WINDOW_TEXT_BYTES - 1)];
+
+	if (walk->socket->protocol == WINDOW_PROTOCOL_POSTGRES) {
+		if (i < STATEMENT_AT)
+			return 0;
+		if (walk->socket->window.text[0] == 'P' && !walk->is_behind) {
+			walk->is_behind = !c;
+			return 0;
+		}
+	}
+	c |= 0x20;
+	if (c < 'a' || c > 'z')
+		return walk->letters != 0;
+	walk->fold.hash = fold_mix(walk->fold.hash, c);
+	walk->letters++;
+	return 0;
+}
+
+/* The hash of what the first words of the request stand for. */
+VERIFIED_ONCE __u64 hash_of_text(const struct socket_window *socket)
+{
+	struct text_walk walk = { .socket = socket };
+
+	if (!socket || !with_windows)
+		return 0;
+	if (socket->protocol == WINDOW_PROTOCOL_HTTP) {
+		bpf_loop(FOLD_BYTES, fold_step, &walk, 0);
+		fold_part(&walk.fold);
+	} else {
+		bpf_loop(FOLD_BYTES, word_step, &walk, 0);
+	}
+	return walk.fold.hash | 1;
+}
+
+static __always_inline void note_text(struct socket_window *socket, const struct message *message)
+{
+	char first = message->head.bytes[0];
+	__u64 size = message->bytes;
+
+	socket->text_hash = 0;
+	__builtin_memset(socket->window.text, 0, WINDOW_TEXT_BYTES);
+	if (!message->address || socket->protocol == WINDOW_PROTOCOL_TURNS ||
+	    socket->protocol == WINDOW_PROTOCOL_TLS)
+		return;
+	/* It begins with the rest of another command. */
+	if (socket->protocol == WINDOW_PROTOCOL_REDIS && message->is_cut)
+		return;
+	/* Bind and Execute of PostgreSQL name no statement. */
+	if (socket->protocol == WINDOW_PROTOCOL_POSTGRES && first != 'Q' && first != 'P')
+		return;
+	if (size >= WINDOW_TEXT_BYTES)
+		bpf_probe_read_user(socket->window.text, WINDOW_TEXT_BYTES,
+				    (void *)message->address);
+	else
+		bpf_probe_read_user(socket->window.text, size & (WINDOW_TEXT_BYTES - 1),
+				    (void *)message->address);
+	socket->text_hash = hash_of_text(socket);
+}
+
+/* --- a window begins ---------------------------------------------------------------------------
+ */
+
+/*
+ * What its thread did between `ready_ns` and the read at `now`: slept until it was woken, was ready
+ * without a CPU, served others, or was on its way.
+ */
+static __always_inline void divide_queued(struct window *window, const struct window_worker *worker,
+					  __u64 now)
+{
+	__u64 from_ns = window->ready_ns, to_ns;
+
+	/* It was not in its poll yet: it served others, or did something else. */
+	to_ns = worker->poll_begin_ns;
+	if (to_ns > from_ns && to_ns <= now) {
+		window->ns[WINDOW_COLUMN(QUEUED_BUSY)] += to_ns - from_ns;
+		from_ns = to_ns;
+	}
+	to_ns = worker->woken_ns;
+	if (to_ns > from_ns && to_ns <= worker->on_ns && worker->on_ns <= now) {
+		window->ns[WINDOW_COLUMN(QUEUED_ASLEEP)] += to_ns - from_ns;
+		from_ns = to_ns;
+	}
+	to_ns = worker->on_ns;
+	if (to_ns > from_ns && to_ns <= now) {
+		window->ns[WINDOW_COLUMN(QUEUED_READY)] += to_ns - from_ns;
+		from_ns = to_ns;
+	}
+	to_ns = worker->served_ns;
+	if (to_ns > from_ns && to_ns <= now) {
+		window->ns[WINDOW_COLUMN(QUEUED_BUSY)] += to_ns - from_ns;
+		from_ns = to_ns;
+	}
+	window->ns[WINDOW_COLUMN(QUEUED_READ)] += now - from_ns;
+}
+
+/* The places of waits that are not used have ns 0; nothing else of them is read. */
+static __always_inline void clear_window(struct socket_window *socket)
+{
+	struct window *window = &socket->window;
+
+	__builtin_memset(window->ns, 0, sizeof(window->ns));
+	for (int i = 0; i < WINDOW_WAITS; i++)
+		window->waits[i].ns = 0;
+	window->answer_ns = window->after_ns = window->parent = 0;
+	window->left = window->segments = 0;
+	window->evidence = window->worker = 0;
+	if (socket->has_after)
+		__builtin_memset(socket->after, 0, sizeof(socket->after));
+	socket->has_after = 0;
+	socket->marked = 0;
+	socket->status = WINDOW_STATUS_OK;
+}
+
+static __always_inline void window_begins(struct socket_window *socket, const struct thread *thread,
+					  __u64 ready_ns, __u64 now)
+{
+	struct window *window = &socket->window;
+
+	clear_window(socket);
+	window->serial = __sync_fetch_and_add(&windows_last_serial, 1) + 1;
+	window->thread = thread->id;
+	window->ready_ns = ready_ns;
+	window->read_ns = now;
+	window->end_ns = now;
+	window->n = 1;
+	socket->cursor_ns = now;
+	socket->pid = thread->pid;
+	socket->phase = PHASE_ASKED;
+}
+
+/* A request was read: the window of a server begins. */
+VERIFIED_ONCE int server_begins(struct socket_window *socket, struct window_worker *worker,
+				const struct thread *thread, __u64 ready_ns, __u64 now)
+{
+	if (!socket || !worker || !thread || !with_windows)
+		return 0;
+	if (!ready_ns || ready_ns > now || ready_ns < base_ns) {
+		count_window(WINDOWS_LATE_READY, 1);
+		ready_ns = now;
+	}
+	window_begins(socket, thread, ready_ns, now);
+	divide_queued(&socket->window, worker, now);
+	return 0;
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a message does to the windows of the side that serves and of the side that asks. */
+#pragma once
+
+#include "ledger/windows/requests.bpf.h"
+
+/* The call that ends, and the socket that it read from or sent to. */
+struct exchange {
+	struct thread *thread;
+	const struct here *here;
+	struct window_worker *worker; /* NULL: the thread works for no windows */
+	struct talk *talk;
+	struct socket_window *socket;
+	struct message *message;
+	__u64 now;
+	__u32 place;
+};
+
+static __always_inline bool works_for(const struct exchange *of)
+{
+	return of->worker && of->worker->serial && of->worker->serial == of->socket->window.serial;
+}
+
+static __always_inline void stops_working(const struct exchange *of)
+{
+	if (of->worker && of->worker->serial)
+		segment_ends(of->worker, of->thread, of->here, of->now);
+}
+
+static __always_inline void starts_working(const struct exchange *of)
+{
+	segment_begins(of->worker, of->socket, of->place, of->thread, of->here, of->now);
+}
+
+/*
+ * When the first byte was readable of what the thread has just read; 0: it is not known. If there
+ * is more to read, that came with the last notification.
+ */
+static __always_inline __u64 take_ready(struct talk *talk)
+{
+	__u64 ready_ns = talk->ready_ns;
+	struct tcp_sock *tcp = (void *)talk->sock;
+	bool has_more = talk->ready_last_ns != ready_ns && talk->flags & TALK_IS_TCP &&
+			BPF_CORE_READ(tcp, rcv_nxt) != BPF_CORE_READ(tcp, copied_seq);
+
+	talk->ready_ns = has_more ? talk->ready_last_ns : 0;
+	return ready_ns;
+}
+
+/* --- the side that serves --------------------------------------------------------------------- */
+
+static __always_inline void request_comes(const struct exchange *of)
+{
+	struct socket_window *socket = of->socket;
+	struct message *message = of->message;
+	__u64 ready_ns = take_ready(of->talk);
+	bool begins = begins_request(socket, message);
+
+	socket->flags &= ~SOCKET_SPOKE;
+	if (begins && socket->phase != PHASE_ASKED) {
+		stops_working(of);
+		if (socket->phase == PHASE_ANSWERED)
+			window_ends(socket, PHASE_ANSWERED, of->talk->sock);
+		if (socket->kind != WINDOW_SERVER) {
+			socket->kind = WINDOW_SERVER;
+			describe_ends(socket, of->talk->sock);
+		}
+		socket->flags &= ~(SOCKET_CHOKED | SOCKET_NO_READY);
+		server_begins(socket, of->worker, of->thread, ready_ns, of->now);
+		socket->window.n = message->requests;
+		note_text(socket, message);
+		starts_working(of);
+		return;
+	}
+	if (socket->phase != PHASE_ASKED && socket->phase != PHASE_ANSWERED)
+		return;
+	if (begins && socket->protocol == WINDOW_PROTOCOL_REDIS)
+		socket->window.n += message->requests;
+	if (works_for(of))
+		return;
+	stops_working(of);
+	gap_ends(socket, of->now, WINDOW_PART_CLIENT_BYTES, ready_ns);
+	starts_working(of);
+}
+
+/*
+ * The answer to the next of several requests that were read at once. It waited while the thread
+ * answered the one before.
+ */
+VERIFIED_ONCE int answers_next(struct socket_window *socket, __u64 sock)
+{
+	struct window *window;
+	__u64 asleep_ns, ready_ns, busy_ns, read_ns, begin_ns, at_ns, end_ns;
+
+	if (!socket || !with_windows)
+		return 0;
+	window = &socket->window;
+	asleep_ns = window->ns[WINDOW_COLUMN(QUEUED_ASLEEP)];
+	ready_ns = window->ns[WINDOW_COLUMN(QUEUED_READY)];
+	busy_ns = window->ns[WINDOW_COLUMN(QUEUED_BUSY)];
+	read_ns = window->ns[WINDOW_COLUMN(QUEUED_READ)];
+	begin_ns = window->ready_ns;
+	at_ns = window->read_ns;
+	end_ns = window->end_ns;
+	window_ends(socket, PHASE_ANSWERED, sock);
+	clear_window(socket);
+	window->serial = __sync_fetch_and_add(&windows_last_serial, 1) + 1;
+	window->ready_ns = begin_ns;
+	window->read_ns = end_ns;
+	window->ns[WINDOW_COLUMN(QUEUED_ASLEEP)] = asleep_ns;
+	window->ns[WINDOW_COLUMN(QUEUED_READY)] = ready_ns;
+	window->ns[WINDOW_COLUMN(QUEUED_BUSY)] = busy_ns + read_ns;
+	if (end_ns > at_ns)
+		window->ns[WINDOW_COLUMN(QUEUED_BUSY)] += end_ns - at_ns;
+	window->n = 1;
+	socket->cursor_ns = end_ns;
+	socket->text_hash = 0;
+	window->text[0] = '\0';
+	socket->phase = PHASE_ASKED;
+	return 0;
+}
+
+/*
+ * The thread answers, and works for another window: that one is over for now. If it was resumed by
+ * an answer and has sent nothing since, the answer was not for it but for this one: the thread that
+ * gets a connection of a pool is not always the one that asks for it first.
+ */
+static __always_inline void changes_window(const struct exchange *of)
+{
+	struct window_worker *worker = of->worker;
+	struct socket_window *other = window_of(worker);
+
+	if (other && worker->resumed_ns && of->socket->phase == PHASE_ASKED &&
+	    other->phase == PHASE_ASKED) {
+		count_window(WINDOWS_CONTRADICTED, 1);
+		worker->serial = 0;
+		of->thread->window = 0;
+		if (worker->begin_ns > of->socket->cursor_ns) {
+			gap_ends(of->socket, worker->begin_ns, WINDOW_PART_ELSEWHERE, 0);
+			worker->serial = of->socket->window.serial;
+			worker->inode = of->socket->inode;
+			worker->place = of->place;
+			of->thread->window = WINDOW_OF(worker->serial);
+		}
+		worker->resumed_ns = 0;
+		return;
+	}
+	stops_working(of);
+}
+
+/* A thread goes on with the window, and nothing that it read is the reason. */
+static __always_inline enum window_part why_idle(const struct exchange *of, bool is_choked)
+{
+	if (is_choked)
+		return WINDOW_PART_CLIENT_WINDOW;
+	/* It never polled since it left this window. */
+	if (of->socket->last_worker == of->thread->id &&
+	    of->worker->poll_end_ns <= of->socket->cursor_ns)
+		return WINDOW_PART_SET_ASIDE;
+	return WINDOW_PART_ELSEWHERE;
+}
+
+static __always_inline void answer_goes(const struct exchange *of)
+{
+	struct socket_window *socket = of->socket;
+	bool ends = ends_answer(socket, of->message), is_choked = socket->flags & SOCKET_CHOKED;
+
+	socket->flags = (socket->flags | SOCKET_SPOKE) & ~SOCKET_CHOKED;
+	if (of->message->interim ||
+	    (socket->phase != PHASE_ASKED && socket->phase != PHASE_ANSWERED))
+		return;
+	if (socket->phase == PHASE_ANSWERED && socket->protocol == WINDOW_PROTOCOL_HTTP &&
+	    http_status(&of->message->head) >= 200) {
+		bool goes_on = works_for(of);
+
+		answers_next(socket, of->talk->sock);
+		socket->window.thread = of->thread->id;
+		socket->status = status_of_http(http_status(&of->message->head));
+		if (goes_on)
+			of->worker->serial = socket->window.serial;
+	}
+	if (!works_for(of) && of->worker->serial)
+		changes_window(of);
+	if (!works_for(of)) {
+		gap_ends(socket, of->now, why_idle(of, is_choked), 0);
+		starts_working(of);
+	}
+	segment_goes_on(of->worker, socket, of->thread, of->here, of->now);
+	if (socket->phase == PHASE_ANSWERED)
+		fold_after(socket);
+	else
+		socket->window.answer_ns = of->now;
+	socket->window.end_ns = of->now;
+	socket->phase = PHASE_ANSWERED;
+	if (!ends)
+		return;
+	of->worker->serial = 0;
+	of->worker->served_inode = socket->inode;
+	of->worker->served_ns = of->now;
+	of->thread->window = 0;
+	window_ends(socket, PHASE_ANSWERED, of->talk->sock);
+}
+
+/* --- the side that asks ------------------------------------------------------------------------
+ */
+
+/* The window that a client's request works for, if it is still open. */
+static __always_inline struct socket_window *parent_of(const struct socket_window *socket,
+						       __u64 serial)
+{
+	struct socket_window *parent;
+
+	if (!serial)
+		return NULL;
+	parent = socket_window_at(socket->parent_place);
+	if (!parent || parent->inode != socket->parent_inode || parent->window.serial != serial ||
+	    (parent->phase != PHASE_ASKED && parent->phase != PHASE_ANSWERED))
+		return NULL;
+	return parent;
+}
+
+/* The thread goes on with the window for which a client's request was sent. */
+static __always_inline void resumes(const struct exchange *of, struct socket_window *parent,
+				    __u64 ready_ns)
+{
+	struct window_worker *worker = of->worker;
+
+	if (!worker || worker->serial == parent->window.serial)
+		return;
+	stops_working(of);
+	gap_ends(parent, of->now, WINDOW_PART_DOWNSTREAM, ready_ns);
+	segment_begins(worker, parent, of->socket->parent_place, of->thread, of->here, of->now);
+	worker->resumed_ns = of->now;
+}
+
+static __always_inline void note_parent(const struct exchange *of)
+{
+	struct socket_window *socket = of->socket, *parent;
+
+	if (of->worker && of->worker->serial) {
+		socket->window.parent = of->worker->serial;
+		socket->window.evidence = WINDOW_BY_SEGMENT;
+		socket->parent_inode = of->worker->inode;
+		socket->parent_place = of->worker->place;
+		of->worker->resumed_ns = 0;
+		count_window(WINDOWS_BY_SEGMENT, 1);
+	} else if (socket->dialled_for) {
+		parent = parent_of(socket, socket->dialled_for);
+		if (!parent)
+			return;
+		socket->window.parent = socket->dialled_for;
+		socket->window.evidence = WINDOW_BY_SOCKET;
+		count_window(WINDOWS_BY_SOCKET, 1);
+		resumes(of, parent, 0);
+		if (of->worker)
+			of->worker->resumed_ns = 0;
+	}
+	socket->dialled_for = 0;
+}
+
+static __always_inline void request_goes(const struct exchange *of)
+{
+	struct socket_window *socket = of->socket;
+	struct message *message = of->message;
+	bool begins = begins_request(socket, message);
+
+	socket->flags |= SOCKET_SPOKE;
+	if (!begins)
+		return;
+	if (socket->phase == PHASE_ASKED) {
+		if (socket->protocol == WINDOW_PROTOCOL_REDIS)
+			socket->window.n += message->requests;
+		return;
+	}
+	if (socket->phase == PHASE_ANSWERED)
+		window_ends(socket, PHASE_ANSWERED, of->talk->sock);
+	if (socket->kind != WINDOW_CLIENT) {
+		socket->kind = WINDOW_CLIENT;
+		describe_ends(socket, of->talk->sock);
+	}
+	window_begins(socket, of->thread, message->begin_ns, of->now);
+	socket->window.n = message->requests;
+	socket->cursor_ns = message->begin_ns;
+	note_text(socket, message);
+	note_parent(of);
+}
+
+static __always_inline void answer_comes(const struct exchange *of)
+{
+	struct socket_window *socket = of->socket, *parent;
+	__u64 ready_ns = take_ready(of->talk);
+	bool ends = ends_answer(socket, of->message);
+
+	socket->flags &= ~SOCKET_SPOKE;
+	if (of->message->interim)
+		return;
+	if (socket->phase == PHASE_ASKED) {
+		gap_ends(socket, of->now, WINDOW_PART_DOWNSTREAM, ready_ns);
+		socket->window.answer_ns = of->now;
+		socket->phase = PHASE_ANSWERED;
+	} else if (socket->phase == PHASE_ANSWERED) {
+		if (of->now > socket->cursor_ns)
+			socket->window.ns[WINDOW_COLUMN(RECEIVING)] += of->now - socket->cursor_ns;
+		socket->cursor_ns = of->now;
+	} else {
+		return;
+	}
+	socket->window.end_ns = of->now;
+	parent = parent_of(socket, socket->window.parent);
+	if (parent)
+		resumes(of, parent, ready_ns);
+	if (ends)
+		window_ends(socket, PHASE_ANSWERED, of->talk->sock);
+}

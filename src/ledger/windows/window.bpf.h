@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Windows of sockets while they are open, and what becomes of them at their end.
+ *
+ * The parts of a window reach from its begin to `cursor_ns`, without a gap. What a thread does for
+ * it, and what a gap between two threads is, is added at the cursor and moves it, so that the parts
+ * add up by construction. Which byte of an answer is the last one is often known only later: what
+ * comes after a send is kept apart (`after`) until another send shows that it was not the last.
+ *
+ * A socket has one window at a time, in the place that it has among the talks (talk.bpf.h): an
+ * array costs a tenth of a hash map with an insertion for each request. A window has a serial
+ * number, because a socket has many windows one after the other, and a late answer must not find
+ * the next one.
+ */
+#pragma once
+
+#include "ledger/kernel/talk.bpf.h"
+#include "ledger/windows/fold.h"
+#include "ledger/windows/windows.h"
+
+const volatile bool without_text; /* no text of requests leaves the kernel */
+const volatile __u32 window_cpus; /* CPUs that have bands */
+
+enum window_phase {
+	PHASE_NONE,     /* no window */
+	PHASE_ASKED,    /* the request has begun */
+	PHASE_ANSWERED, /* the answer has begun */
+	PHASE_ENDING,   /* somebody counts it */
+};
+
+enum socket_window_flags {
+	SOCKET_SPOKE = 1,    /* the last bytes were ours */
+	SOCKET_STREAMS = 2,  /* no turns any more: a WebSocket, a tunnel */
+	SOCKET_FINISHED = 4, /* TLS: the next record of data is still the handshake */
+	SOCKET_NO_READY = 8, /* R of its window is not known */
+	SOCKET_CHOKED = 16,  /* the last send did not take all bytes */
+	SOCKET_DIALLED = 32, /* connected for the window `parent` */
+};
+
+/* The protocol of a socket, and its window. */
+struct socket_window {
+	__u64 inode; /* of the socket */
+	__u64 cursor_ns;
+	__u64 text_hash;
+	__u64 parent_inode; /* of a client's: the socket of window.parent */
+	__u64 last_worker;  /* id of the thread that worked for the window last */
+	__u64 dialled_for;  /* the window for which it was connected; 0: none */
+	__u32 parent_place;
+	__u32 phase; /* enum window_phase */
+	__u32 pid;   /* the kernel's tgid of who has the window */
+	__u8 protocol;
+	__u8 kind; /* WINDOW_SERVER or WINDOW_CLIENT; WINDOW_KIND_COUNT: not known yet */
+	__u8 flags;
+	__u8 misfits; /* turns that are of no known protocol */
+	__u8 status;
+	__u8 has_after;
+	__u8 marked; /* a sample belongs to the window */
+	__u8 pad[5];
+	struct redis redis;
+	struct window_ends ends;
+	struct window window;
+	__u64 after[WINDOW_COLUMNS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << TALK_BITS);
+	__type(key, __u32);
+	__type(value, struct socket_window);
+} windows_sockets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, WINDOW_CLASSES * 2);
+	__type(key, struct window_class_key);
+	__type(value, __u32);
+} windows_classes SEC(".maps");
+
+/* A band: which windows it has, and how many were offered to its places in this period. */
+struct window_band_info {
+	__u32 class, bucket;
+	__u32 period, offered;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, WINDOW_BANDS);
+	__type(key, __u64); /* class << 32 | bucket */
+	__type(value, __u32);
+} windows_band_of SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, WINDOW_BANDS);
+	__type(key, __u32);
+	__type(value, struct window_band_info);
+} windows_band_infos SEC(".maps");
+
+/* [CPU][band], mapped by user space. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, WINDOW_BANDS); /* × CPUs, set at load */
+	__type(key, __u32);
+	__type(value, struct window_band);
+} windows_bands SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 2 * 1024 * 1024);
+} windows_ring SEC(".maps");
+
+__u64 windows_counts[WINDOW_COUNTS];
+__u64 windows_last_serial;
+__u32 windows_last_class; /* numbers begin with 1; 0 is for all that have no room */
+__u32 windows_last_band;  /* likewise */
+/* User space increments the period about once a second, and sets the others then. */
+__u32 windows_period;
+__u32 windows_places = WINDOW_KEPT; /* of each band in a period */
+__u64 windows_slow_ns[WINDOW_CLASSES];
+__u32 windows_slow_sent[WINDOW_CLASSES];
+
+#define WINDOWS_SLOW_SENT 32 /* of a class in a period */
+
+static __always_inline void count_window(enum window_count what, __u64 n)
+{
+	__sync_fetch_and_add(&windows_counts[what], n);
+}
+
+/* --- the cursor ------------------------------------------------------------------------------ */
+
+static __always_inline __u64 *columns_of(struct socket_window *socket)
+{
+	if (socket->phase != PHASE_ANSWERED)
+		return socket->window.ns;
+	socket->has_after = 1;
+	return socket->after;
+}
+
+/*
+ * No thread worked for the window until `now`; `what` ended that. If it was something to read, it
+ * was readable at `ready_ns`; 0: not known.
+ */
+static __always_inline void gap_ends(struct socket_window *socket, __u64 now, enum window_part what,
+				     __u64 ready_ns)
+{
+	__u64 since_ns = socket->cursor_ns, *to;
+
+	if (now <= since_ns)
+		return;
+	to = columns_of(socket);
+	if (ready_ns > since_ns && ready_ns < now) {
+		to[SLOT_COUNT + what] += ready_ns - since_ns;
+		to[WINDOW_COLUMN(NOTICED)] += now - ready_ns;
+	} else if (ready_ns && ready_ns <= since_ns) {
+		to[WINDOW_COLUMN(NOTICED)] += now - since_ns;
+	} else {
+		to[SLOT_COUNT + what] += now - since_ns;
+	}
+	socket->cursor_ns = now;
+}
+
+/* The answer goes on after its last known byte: what came in between was part of the window. */
+static __always_inline void fold_after(struct socket_window *socket)
+{
+	if (!socket->has_after)
+		return;
+	for (int i = 0; i < WINDOW_COLUMNS; i++) {
+		socket->window.ns[i] += socket->after[i];
+		socket->after[i] = 0;
+	}
+	socket->has_after = 0;
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+static __always_inline struct window_band_info *band_info(__u32 band)
+{
+	return bpf_map_lookup_elem(&windows_band_infos, &band);
+}
+
+/* The band of these windows. 0: there is no room. */
+static __noinline __u32 band_of(__u32 class, __u32 bucket)
+{
+	__u64 key = (__u64) class << 32 | bucket;
+	__u32 *known = bpf_map_lookup_elem(&windows_band_of, &key), band;
+	struct window_band_info *info;
+
+	if (known)
+		return *known;
+	if (windows_last_band + 1 >= WINDOW_BANDS)
+		return 0;
+	band = __sync_fetch_and_add(&windows_last_band, 1) + 1;
+	info = band_info(band);
+	if (!info)
+		return 0;
+	info->bucket = bucket;
+	info->class = class;
+	if (!bpf_map_update_elem(&windows_band_of, &key, &band, BPF_NOEXIST))
+		return band;
+	info->class = 0; /* another CPU was faster, or there is no memory */
+	known = bpf_map_lookup_elem(&windows_band_of, &key);
+	return known ? *known : 0;
+}
+
+static __always_inline void sum_up(const struct window *window, __u32 band)
+{
+	__u32 index = bpf_get_smp_processor_id() * WINDOW_BANDS + band;
+	struct window_band *sums = bpf_map_lookup_elem(&windows_bands, &index);
+
+	if (!sums) {
+		count_window(WINDOWS_LOST, window->n);
+		return;
+	}
+	/* Counted last: user space reads this meanwhile. */
+	for (int i = 0; i < WINDOW_COLUMNS; i++)
+		sums->ns[i] += window->ns[i];
+	sums->n += window->n;
+	sums->count++;
+}
+
+/*
+ * Whether the window is one of those that are kept. Each window of a band has the same chance
+ * (algorithm R): the first `windows_places` take a place each, the k-th one of them with the chance
+ * windows_places / k. User space replaces what was in the place.
+ */
+struct choice {
+	__u32 flags; /* enum window_record_flags; 0: it is not kept */
+	__u32 bucket, place, period;
+};
+
+static __always_inline void choose(__u32 band, struct choice *choice)
+{
+	struct window_band_info *info = band_info(band);
+	__u32 period = windows_period, was, k, place;
+
+	if (!info)
+		return;
+	was = info->period;
+	if (was != period && __sync_val_compare_and_swap(&info->period, was, period) == was)
+		info->offered = 0;
+	k = __sync_fetch_and_add(&info->offered, 1);
+	place = k < windows_places ? k : bpf_get_prandom_u32() % (k + 1);
+	if (place >= windows_places)
+		return;
+	choice->place = place;
+	choice->period = period;
+	choice->flags = WINDOW_IS_CHOSEN;
+}
+
+static __always_inline bool is_slow_window(__u32 class, __u64 ns)
+{
+	class &= WINDOW_CLASSES - 1;
+	return ns >= windows_slow_ns[class] && windows_slow_sent[class] < WINDOWS_SLOW_SENT &&
+	       __sync_fetch_and_add(&windows_slow_sent[class], 1) < WINDOWS_SLOW_SENT;
+}
+
+/* What tells a service from others; see struct window_class_key. */
+static __always_inline __u64 served_by(const struct socket_window *socket, struct sock *sk)
+{
+	struct unix_sock *named = (void *)sk;
+
+	if (socket->ends.family != AF_UNIX)
+		return socket->kind == WINDOW_CLIENT ? BPF_CORE_READ(sk, __sk_common.skc_daddr) : 0;
+	if (socket->kind == WINDOW_CLIENT)
+		named = (void *)BPF_CORE_READ(named, peer);
+	/* An accepted socket has the listener's. */
+	return (__u64)BPF_CORE_READ(named, addr);
+}
+
+/* Notes both ends while the socket is there. */
+static __noinline int describe_ends(struct socket_window *socket, __u64 sock)
+{
+	struct window_ends *ends = &socket->ends;
+	struct sock *sk = (void *)sock;
+
+	ends->family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	ends->local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
+	ends->peer_port = bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
+	ends->service = served_by(socket, sk);
+	if (ends->family == AF_INET) {
+		BPF_CORE_READ_INTO((__u32 *)ends->local, sk, __sk_common.skc_rcv_saddr);
+		BPF_CORE_READ_INTO((__u32 *)ends->peer, sk, __sk_common.skc_daddr);
+	} else if (ends->family == AF_INET6 &&
+		   bpf_core_field_exists(sk->__sk_common.skc_v6_daddr)) {
+		BPF_CORE_READ_INTO(&ends->local, sk, __sk_common.skc_v6_rcv_saddr);
+		BPF_CORE_READ_INTO(&ends->peer, sk, __sk_common.skc_v6_daddr);
+	}
+	return 0;
+}
+
+static __noinline int send_window(const struct window *window, const struct window_ends *ends,
+				  __u32 class, const struct choice *choice)
+{
+	struct window_record *record = bpf_ringbuf_reserve(&windows_ring, sizeof(*record), 0);
+
+	if (!record) {
+		count_lost(LOST_RING_FULL);
+		return 0;
+	}
+	__builtin_memset(record, 0, __builtin_offsetof(struct window_record, window));
+	wire_head_at(&record->head, sizeof(*record), WINDOW_KEPT_ONE, 1, window->end_ns);
+	record->class = class;
+	record->flags = choice->flags;
+	record->bucket = choice->bucket;
+	record->place = choice->place;
+	record->period = choice->period;
+	if (ends)
+		record->ends = *ends;
+	bpf_probe_read_kernel(&record->window, sizeof(record->window), window);
+	if (without_text)
+		__builtin_memset(record->window.text, 0, WINDOW_TEXT_BYTES);
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+static __noinline int send_marked(const struct window *window, __u32 class)
+{
+	struct window_marked_record *record =
+		bpf_ringbuf_reserve(&windows_ring, sizeof(*record), 0);
+
+	if (!record) {
+		count_lost(LOST_RING_FULL);
+		return 0;
+	}
+	wire_head_at(&record->head, sizeof(*record), WINDOW_MARKED, 1, window->end_ns);
+	record->serial = window->serial;
+	record->thread = window->thread;
+	record->ready_ns = window->ready_ns;
+	record->parent = window->parent;
+	record->class = class;
+	record->pad = 0;
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* The window is complete: counts it. `ends`: NULL for a call. */
+VERIFIED_ONCE int count_done(struct window *window, const struct window_ends *ends, __u32 class,
+			     __u32 marked)
+{
+	__u64 ns, remainder = 0;
+	struct choice choice = {};
+	__u32 band;
+
+	if (!window || !with_windows)
+		return 0;
+	ns = window->end_ns - window->ready_ns;
+	for (int i = 0; i < WINDOW_COLUMNS; i++)
+		remainder += window->ns[i];
+	remainder = ns - (remainder - 2 * window->ns[WINDOW_COLUMN(OVERLAP)]);
+	if (remainder) {
+		count_window(WINDOWS_REMAINDER, 1);
+		count_window(WINDOWS_REMAINDER_NS, (__s64)remainder < 0 ? -remainder : remainder);
+	}
+	choice.bucket = histogram_bucket(ns);
+	band = band_of(class, choice.bucket);
+	if (!band)
+		count_window(WINDOWS_MERGED, window->n);
+	sum_up(window, band);
+	choose(band, &choice);
+	if (is_slow_window(class, ns))
+		choice.flags |= WINDOW_IS_SLOW;
+	if (choice.flags && marked)
+		choice.flags |= WINDOW_IS_MARKED;
+	if (choice.flags)
+		send_window(window, ends, class, &choice);
+	else if (marked)
+		send_marked(window, class);
+	return 0;
+}
+
+/* --- classes --------------------------------------------------------------------------------- */
+
+/* The name of the UNIX socket that serves. */
+static __always_inline void describe_path(struct window_class_record *record, __u64 sock)
+{
+	struct unix_sock *named = (void *)sock;
+
+	if (record->key.kind == WINDOW_CLIENT)
+		named = (void *)BPF_CORE_READ(named, peer);
+	bpf_probe_read_kernel(record->path, sizeof(record->path) - 1,
+			      (void *)BPF_CORE_READ(named, addr) +
+				      bpf_core_field_offset(struct unix_address, name) +
+				      bpf_core_field_offset(struct sockaddr_un, sun_path));
+}
+
+/* Sent once for each class. 0: not sent. */
+static __noinline bool announce(const struct window_class_key *key, __u32 class,
+				const struct window *window, const struct window_ends *ends,
+				__u64 sock)
+{
+	struct window_class_record *record = bpf_ringbuf_reserve(&windows_ring, sizeof(*record), 0);
+
+	if (!record) {
+		count_lost(LOST_RING_FULL);
+		return false;
+	}
+	__builtin_memset(record, 0, sizeof(*record));
+	wire_head_init(&record->head, sizeof(*record), WINDOW_CLASS, 1);
+	record->key = *key;
+	record->class = class;
+	record->thread = window->thread;
+	if (ends)
+		record->ends = *ends;
+	if (sock && key->family == AF_UNIX)
+		describe_path(record, sock);
+	if (!without_text)
+		bpf_probe_read_kernel(record->text, sizeof(record->text), window->text);
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	return true;
+}
+
+/* The number of a class. If there is no room for its text, that of all texts; else 0. */
+VERIFIED_ONCE __u32 class_of_window(struct window_class_key *of, const struct window *window,
+				    const struct window_ends *ends, __u64 sock)
+{
+	struct window_class_key key;
+	__u32 *known, class;
+
+	if (!of || !window || !with_windows)
+		return 0;
+	key = *of;
+	known = bpf_map_lookup_elem(&windows_classes, &key);
+	if (known)
+		return *known;
+	/* The last places are for classes without a text. */
+	if (key.text && windows_last_class + 1 >= WINDOW_CLASSES / 4 * 3) {
+		key.text = 0;
+		known = bpf_map_lookup_elem(&windows_classes, &key);
+		if (known)
+			return *known;
+	}
+	if (windows_last_class + 1 >= WINDOW_CLASSES) {
+		count_window(WINDOWS_MERGED, window->n);
+		return 0;
+	}
+	class = __sync_fetch_and_add(&windows_last_class, 1) + 1;
+	if (class >= WINDOW_CLASSES || !announce(&key, class, window, ends, sock))
+		return 0;
+	if (!bpf_map_update_elem(&windows_classes, &key, &class, BPF_NOEXIST))
+		return class;
+	known = bpf_map_lookup_elem(&windows_classes, &key);
+	return known ? *known : 0;
+}
+
+static __always_inline void key_of_socket(struct window_class_key *key,
+					  const struct socket_window *socket)
+{
+	key->text = socket->text_hash;
+	key->kind = socket->kind;
+	key->protocol = socket->protocol;
+	key->status = socket->status;
+	key->family = socket->ends.family;
+	key->service = socket->ends.service;
+	if (key->family != AF_UNIX)
+		key->port = socket->kind == WINDOW_CLIENT ? socket->ends.peer_port
+							  : socket->ends.local_port;
+}
+
+/*
+ * The window has ended, and its end is known. Whoever comes first counts it. `sock`: 0 if the
+ * socket may be gone.
+ */
+VERIFIED_ONCE int window_ends(struct socket_window *socket, __u32 phase, __u64 sock)
+{
+	struct window_class_key key = {};
+	__u32 class;
+
+	if (!socket || !with_windows)
+		return 0;
+	if (__sync_val_compare_and_swap(&socket->phase, phase, PHASE_ENDING) != phase)
+		return 0;
+	if (socket->has_after)
+		for (int i = 0; i < SLOT_COUNT; i++)
+			socket->window.after_ns += socket->after[i];
+	key_of_socket(&key, socket);
+	class = class_of_window(&key, &socket->window, &socket->ends, sock);
+	count_done(&socket->window, &socket->ends, class, socket->marked);
+	socket->phase = PHASE_NONE;
+	return 0;
+}

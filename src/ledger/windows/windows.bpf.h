@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The programs of windows. Those at the entry and the exit of syscalls are called by the ledger's
+ * (tail calls), at the calls that concern windows only, and when the ledger's are done: the account
+ * has just passed a transition, so it has no open interval, and its time is the time of the event.
+ */
+#pragma once
+
+#include "ledger/windows/sides.bpf.h"
+
+/* Two arrays with one program each: all programs of an array have the same tracepoint. */
+struct windows_program {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+};
+
+struct windows_program windows_enter SEC(".maps");
+struct windows_program windows_exit SEC(".maps");
+
+#define SWEEP_AFTER_NS 1000000000ULL
+
+__u64 windows_sweep_before; /* answers whose last byte is older are complete */
+
+/* --- when bytes become readable ----------------------------------------------------------------
+ */
+
+/* Of sockets that are not known yet, because they were not accepted: by address. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u64);
+	__type(value, __u64);
+} windows_early SEC(".maps");
+
+/* A bit for each port that the target serves. */
+#define PORT_WORDS (65536 / 64)
+__u64 windows_ports[PORT_WORDS];
+
+static __always_inline __u64 *ports_of(__u16 port)
+{
+	return &windows_ports[port / 64 & (PORT_WORDS - 1)];
+}
+
+static __always_inline void is_readable(struct sock *sk)
+{
+	struct socket *socket = sk->sk_socket;
+	__u64 inode = socket->file->f_inode->i_ino, now, key;
+	struct talk *talk = inode ? find_talk(inode) : NULL;
+	__u16 port;
+
+	if (talk && talk->sock == (__u64)sk) {
+		now = bpf_ktime_get_ns();
+		if (!talk->ready_ns)
+			talk->ready_ns = now;
+		talk->ready_last_ns = now;
+		return;
+	}
+	port = sk->__sk_common.skc_family == AF_UNIX ? 0 : sk->__sk_common.skc_num;
+	if (!(*ports_of(port) >> (port & 63) & 1))
+		return;
+	key = (__u64)sk;
+	if (bpf_map_lookup_elem(&windows_early, &key))
+		return;
+	now = bpf_ktime_get_ns();
+	bpf_map_update_elem(&windows_early, &key, &now, BPF_ANY);
+}
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(windows_on_readable, struct sock *sk)
+{
+	if (base_ns && with_windows)
+		is_readable(sk);
+	return 0;
+}
+
+/* The tracepoint is there since Linux 6.3 (40e0b0908142). */
+SEC("fentry/sock_def_readable")
+int BPF_PROG(windows_on_readable_entry, struct sock *sk)
+{
+	if (base_ns && with_windows)
+		is_readable(sk);
+	return 0;
+}
+
+/* A socket is met for the first time. */
+static __always_inline void look_for_early(struct talk *talk)
+{
+	struct sock *sk = (void *)talk->sock;
+	__u64 key = talk->sock, *ready_ns = bpf_map_lookup_elem(&windows_early, &key);
+	__u16 port = 0;
+
+	if (ready_ns && !talk->ready_ns)
+		talk->ready_ns = talk->ready_last_ns = *ready_ns;
+	if (ready_ns)
+		bpf_map_delete_elem(&windows_early, &key);
+	if (talk->family != AF_UNIX)
+		port = BPF_CORE_READ(sk, __sk_common.skc_num);
+	if (talk->side == SIDE_SERVES && !(*ports_of(port) >> (port & 63) & 1))
+		__sync_fetch_and_or(ports_of(port), 1ULL << (port & 63));
+}
+
+/* --- the ends of calls -------------------------------------------------------------------------
+ */
+
+/*
+ * The time of the transition that the ledger's program has just made. If not every call is timed,
+ * this one may not be: then the time is divided here.
+ */
+static __always_inline __u64 time_of_event(struct thread *thread, struct here *here)
+{
+	__u64 now;
+
+	if (!here)
+		return thread->account.since_ns;
+	if (!here->timed.shift)
+		return here->since_ns;
+	now = bpf_ktime_get_ns();
+	here_begins(here);
+	divide(here, 0, now);
+	here_ends(here);
+	return now;
+}
+
+/* What this program did is not the program's own time. */
+static __always_inline void not_its_own(struct thread *thread, struct here *here)
+{
+	struct ledger_account *account = &thread->account;
+	__u64 now = bpf_ktime_get_ns();
+
+	if (is_over(now))
+		return;
+	if (here) {
+		here_begins(here);
+		here->kernel_ns += without_interrupts_here(here, now - here->since_ns);
+		here->since_ns = now;
+		here_ends(here);
+	} else if (account->slot == SLOT_RUN_USER && now > account->since_ns) {
+		write_begin(account);
+		account->ns[SLOT_RUN_KERNEL] +=
+			without_interrupts(account, now - account->since_ns);
+		account->since_ns = now;
+		write_end(account);
+	}
+}
+
+/* The window of a socket, which another socket may have had before. */
+static __always_inline struct socket_window *open_socket_window(const struct talk *talk,
+								__u64 inode)
+{
+	struct socket_window *socket = socket_window_at(talk->place);
+
+	if (!socket || socket->inode == inode)
+		return socket;
+	if (socket->phase == PHASE_ENDING)
+		return NULL;
+	if (socket->phase != PHASE_NONE)
+		count_window(WINDOWS_SOCKETS_LOST, 1);
+	socket->phase = PHASE_NONE;
+	socket->inode = inode;
+	socket->redis = (struct redis) {};
+	socket->dialled_for = 0;
+	socket->protocol = WINDOW_PROTOCOL_NONE;
+	socket->kind = WINDOW_KIND_COUNT;
+	socket->flags = socket->misfits = 0;
+	socket->window.serial = 0;
+	return socket;
+}
+
+static __always_inline bool asks_here(const struct exchange *of, bool is_sent)
+{
+	if (of->talk->side == SIDE_ASKS)
+		return true;
+	if (of->talk->side == SIDE_SERVES)
+		return false;
+	if (of->socket->kind != WINDOW_KIND_COUNT)
+		return of->socket->kind == WINDOW_CLIENT;
+	/* Whoever sends what looks like a request asks. */
+	return is_sent;
+}
+
+static __always_inline void bytes_pass(struct thread *thread, struct here *here,
+				       struct task_struct *current, struct pt_regs *regs, __u32 nr,
+				       __u32 kind, long ret, __u64 now)
+{
+	bool is_sent = kind != TALK_RECEIVE;
+	struct exchange of = { .thread = thread, .here = here, .now = now };
+	struct file *file = NULL;
+	__u64 inode;
+	__s32 fd = (__s32)(kind == TALK_SPLICE ? regs->ARCH_ARG3 : regs->ARCH_ARG1);
+
+	inode = socket_at(current, fd, &file);
+	of.talk = inode ? talk_at(inode, file) : NULL;
+	if (!of.talk || of.talk->side == SIDE_NONE || of.talk->flags & TALK_IS_DATAGRAM)
+		return;
+	of.socket = open_socket_window(of.talk, inode);
+	if (!of.socket)
+		return;
+	of.place = of.talk->place;
+	if (ret <= 0) {
+		if (is_sent && ret == -EAGAIN)
+			of.socket->flags |= SOCKET_CHOKED;
+		return;
+	}
+	if (!of.talk->is_met) {
+		of.talk->is_met = 1;
+		look_for_early(of.talk);
+	}
+	of.message = look_at_message(regs, nr, ret);
+	if (!of.message)
+		return;
+	of.message->begin_ns = here ? here->call_ns : thread->call_ns;
+	if (asks_here(&of, is_sent)) {
+		of.worker = worker_of(current, false);
+		if (is_sent)
+			request_goes(&of);
+		else
+			answer_comes(&of);
+		return;
+	}
+	of.worker = worker_of(current, true);
+	if (!of.worker) {
+		count_window(WINDOWS_LOST, 1);
+		return;
+	}
+	if (is_sent) {
+		answer_goes(&of);
+		return;
+	}
+	/* It blocked in this call. */
+	if (thread->on_ns > of.message->begin_ns) {
+		of.worker->poll_begin_ns = of.message->begin_ns;
+		of.worker->woken_ns = thread->woken_ns;
+		of.worker->on_ns = thread->on_ns;
+		of.worker->poll_end_ns = now;
+	}
+	request_comes(&of);
+}
+
+static __always_inline void poll_ended(struct thread *thread, const struct here *here,
+				       struct task_struct *current, __u64 now)
+{
+	struct window_worker *worker = worker_of(current, false);
+
+	if (!worker)
+		return;
+	worker->poll_begin_ns = here ? here->call_ns : thread->call_ns;
+	worker->poll_end_ns = now;
+	worker->woken_ns = thread->woken_ns;
+	worker->on_ns = thread->on_ns;
+}
+
+/* The thread connects for the window that it works for. */
+static __always_inline void dials_for(struct task_struct *current, struct pt_regs *regs)
+{
+	struct window_worker *worker = worker_of(current, false);
+	struct socket_window *socket;
+	struct file *file = NULL;
+	struct talk *talk;
+	__u64 inode;
+
+	if (!worker || !worker->serial)
+		return;
+	inode = socket_at(current, (__s32)regs->ARCH_ARG1, &file);
+	talk = inode ? find_talk(inode) : NULL;
+	socket = talk ? open_socket_window(talk, inode) : NULL;
+	if (!socket)
+		return;
+	socket->dialled_for = worker->serial;
+	socket->parent_inode = worker->inode;
+	socket->parent_place = worker->place;
+}
+
+static __always_inline void note_blocked(struct thread *thread, struct task_struct *current)
+{
+	struct window_worker *worker = worker_of(current, false);
+	struct socket_window *socket = worker ? window_of(worker) : NULL;
+
+	if (socket)
+		note_window_wait(worker, socket, thread);
+}
+
+static __always_inline struct here *claimed_by(struct task_struct *current)
+{
+	struct here *here = here_now();
+
+	return here && here->task == (__u64)current ? here : NULL;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(windows_on_exit, struct pt_regs *regs, long ret)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct thread *thread = find(current);
+	struct here *here = claimed_by(current);
+	__u32 nr = (__u32)syscall_of(regs) & (LEDGER_SYSCALLS - 1), kind;
+	__u64 now;
+
+	if (!with_windows || !thread || thread->flags & (THREAD_OUTSIDE | THREAD_EXITING))
+		return 0;
+	now = time_of_event(thread, here);
+	if (!base_ns || now < base_ns || is_over(now))
+		return 0;
+	kind = talk_of[nr];
+	if (kind >= TALK_POLL && kind <= TALK_EPOLL)
+		poll_ended(thread, here, current, now);
+	else if (kind == TALK_CONNECT && (!ret || ret == -EINPROGRESS))
+		dials_for(current, regs);
+	else if (kind >= TALK_SEND && kind <= TALK_RECEIVE)
+		bytes_pass(thread, here, current, regs, nr, kind, ret, now);
+	else
+		note_blocked(thread, current);
+	not_its_own(thread, here);
+	return 0;
+}
+
+/* --- the begins of calls -----------------------------------------------------------------------
+ */
+
+/* The thread waits for whatever comes next. */
+static __always_inline void polls(struct thread *thread, const struct here *here,
+				  struct task_struct *current, __u64 now)
+{
+	struct window_worker *worker = worker_of(current, false);
+	struct socket_window *socket;
+
+	if (!worker || !worker->serial)
+		return;
+	socket = window_of(worker);
+	if (!socket || worker->serves_many || socket->phase == PHASE_ANSWERED)
+		segment_ends(worker, thread, here, now);
+}
+
+static __always_inline void closes(struct thread *thread, const struct here *here,
+				   struct task_struct *current, struct pt_regs *regs, __u64 now)
+{
+	struct window_worker *worker = worker_of(current, false);
+	struct socket_window *socket;
+	struct file *file = NULL;
+	struct talk *talk;
+	__u64 inode, sock;
+
+	inode = socket_at(current, (__s32)regs->ARCH_ARG1, &file);
+	talk = inode ? find_talk(inode) : NULL;
+	socket = talk ? socket_window_at(talk->place) : NULL;
+	if (!socket || socket->inode != inode)
+		return;
+	/* Another process may have the same socket. */
+	if (socket->phase != PHASE_NONE && socket->pid != thread->pid)
+		return;
+	sock = talk->sock;
+	if (worker && worker->open_inode == inode)
+		worker->open_inode = 0;
+	if (worker && worker->serial && worker->serial == socket->window.serial)
+		segment_ends(worker, thread, here, now);
+	if (socket->phase == PHASE_ASKED) {
+		gap_ends(socket, now, WINDOW_PART_ELSEWHERE, 0);
+		socket->window.end_ns = socket->cursor_ns;
+		socket->status = WINDOW_STATUS_ABANDONED;
+		window_ends(socket, PHASE_ASKED, sock);
+	} else {
+		window_ends(socket, PHASE_ANSWERED, sock);
+	}
+	socket->inode = 0;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(windows_on_enter, struct pt_regs *regs, long id)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct thread *thread = find(current);
+	struct here *here = claimed_by(current);
+	__u64 now;
+
+	if (!with_windows || !thread || thread->flags & (THREAD_OUTSIDE | THREAD_EXITING))
+		return 0;
+	now = time_of_event(thread, here);
+	if (!base_ns || now < base_ns || is_over(now))
+		return 0;
+	if (talk_of[id & (LEDGER_SYSCALLS - 1)] == TALK_CLOSE)
+		closes(thread, here, current, regs, now);
+	else
+		polls(thread, here, current, now);
+	return 0;
+}
+
+/* --- answers that nothing has followed ---------------------------------------------------------
+ */
+
+static long sweep_one(__u32 place, void *context)
+{
+	struct socket_window *socket = socket_window_at(place);
+	struct talk *talk = bpf_map_lookup_elem(&talks, &place);
+
+	if (!socket || !talk)
+		return 1;
+	if (socket->phase == PHASE_ANSWERED && socket->window.end_ns < windows_sweep_before)
+		window_ends(socket, PHASE_ANSWERED, talk->inode == socket->inode ? talk->sock : 0);
+	else if (socket->phase == PHASE_ASKED && windows_sweep_before == ~0ULL)
+		count_window(WINDOWS_OPEN, 1);
+	return 0;
+}
+
+SEC("syscall")
+int windows_sweep(void *context)
+{
+	bpf_loop(1 << TALK_BITS, sweep_one, NULL, 0);
+	return 0;
+}
