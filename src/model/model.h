@@ -24,6 +24,7 @@
 #include "model/signals.h"
 #include "model/texts.h"
 #include "model/user_time.h"
+#include "model/windows.h"
 #include "vocabulary/percentiles.h"
 #include "vocabulary/states.h"
 
@@ -45,6 +46,7 @@ struct model_options {
 	const char *const *idle; /* causes to count as idle, likewise */
 	enum redact_args args;   /* how to redact arguments of programs and syscalls */
 	bool history;            /* also load model.history */
+	struct windows_options windows;
 };
 
 struct model_state {
@@ -150,6 +152,7 @@ struct model_sample {
 	int64_t wait_ns, weight_ns;
 	int64_t object;  /* id; 0: none */
 	int64_t count;   /* intervals that it stands for */
+	int64_t window;  /* that the thread worked for, see windows__find(); 0: none */
 	uint32_t node;   /* index in hot.nodes; 0: no stack */
 	bool tick;       /* a clock tick; otherwise an interval */
 	bool summed;     /* not a sample: the sum of waits that are alike, without time or stack */
@@ -390,6 +393,7 @@ struct model {
 	struct history history;
 	struct signals signals;
 	struct pauses pauses;
+	struct windows windows;
 
 	struct texts texts; /* owns every string above */
 };

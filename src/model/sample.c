@@ -52,6 +52,7 @@ static int decode(const struct model *model, sqlite3_stmt *row, struct sample *r
 		.ended = (const char *)sqlite3_column_text(row, 16),
 		.turn = (int)load__index(row, 17),
 		.in_request = sqlite3_column_int64(row, 18) != 0,
+		.window = sqlite3_column_int64(row, 19),
 	};
 
 	if (sample.whole_weight_ns < 0 || sample.whole_wait_ns < 0)
@@ -85,13 +86,14 @@ static int prepare(const struct model *model, sqlite3 *db, bool in_time, sqlite3
 			       : in_time                  ? EVIDENCE_OF_SUM
 							  : "NULL, 0";
 	const char *ends = has_column(db, "ended") ? "x.ended, x.turn, x.in_request" : "NULL, 0, 0";
+	const char *window = has_column(db, "window") ? "x.window" : "0";
 	char sql[1024];
 
 	snprintf(sql, sizeof(sql),
 		 "SELECT x.time_ns, x.thread, x.state, " RECORDING_STACK ", x.waker_stack, x.by,"
 		 " x.object, x.weight_ns, x.wait_ns, x.period_ns, x.count, x.flags,"
-		 " " RECORDING_NONE ", x.end, %s, %s FROM sample x%s%s",
-		 evidence, ends,
+		 " " RECORDING_NONE ", x.end, %s, %s, %s FROM sample x%s%s",
+		 evidence, ends, window,
 		 model->cut ? " WHERE x.time_ns > ?1"
 			      " AND (x.time_ns <= ?2 OR x.time_ns - x.wait_ns < ?2)"
 			    : "",

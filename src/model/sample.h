@@ -17,6 +17,7 @@ struct sample {
 	int64_t period_ns;                         /* not negative */
 	int64_t count, flags;                      /* RECORDING_SAMPLE_… */
 	const char *none, *end, *evidence, *ended; /* text or NULL; valid during the call */
+	int64_t window;                            /* id; 0: none */
 	int turn;                                  /* enum ledger_turn */
 	bool in_request;
 };

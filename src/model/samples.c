@@ -291,6 +291,7 @@ static int keep_sample(struct model *model, const struct taken *taken, const str
 		.whole = !sample->none && !sample->end && taken->stack,
 		.is_owned = sample->evidence && !strcmp(sample->evidence, "owner"),
 		.in_request = sample->in_request,
+		.window = sample->window,
 		.ended = ended_as(sample->evidence, sample->ended),
 		.turn = (enum ledger_turn)sample->turn,
 	};

@@ -249,6 +249,10 @@ static int hide(sqlite3 *db, const char *table, const char *condition)
 	return run(db, sql);
 }
 
+#define WHOLLY_IN                                                                                          \
+	"process != 0 AND process NOT IN (SELECT coalesce(t.process, 0) FROM main.thread t WHERE" MEASURED \
+	" AND t.id NOT IN (SELECT id FROM temp.scope_thread))"
+
 static int hide_others(sqlite3 *db)
 {
 	static const char *const by_thread[] = { "account",        "allocated",   "fault_slice",
@@ -256,6 +260,9 @@ static int hide_others(sqlite3 *db)
 						 "syscall_thread", "failed_path", "fatal",
 						 "series",         "event",       "estimate",
 						 "signal_sample" };
+	/* Windows are kept by process: those of processes whose threads were all chosen stay. */
+	static const char *const windows[] = { "window_class", "window_band", "window_time",
+					       "window" };
 	static const char *const of_all[] = { "histogram", "syscall_slice", "distribution_slice" };
 	/* Outside threads stay: they are in no total, and say why the chosen ones waited. */
 	int err = run(db, "INSERT INTO temp.scope_thread SELECT id FROM main.thread"
@@ -265,6 +272,9 @@ static int hide_others(sqlite3 *db)
 		err = hide(db, by_thread[i], "thread IN (SELECT id FROM temp.scope_thread)");
 	for (size_t i = 0; !err && i < sizeof(of_all) / sizeof(*of_all); i++)
 		err = hide(db, of_all[i], "0");
+	for (size_t i = 0; !err && i < sizeof(windows) / sizeof(*windows); i++)
+		err = hide(db, windows[i],
+			   i ? "class IN (SELECT id FROM window_class)" : WHOLLY_IN);
 	if (err)
 		return err;
 	return run(db, "CREATE TEMP VIEW thread AS SELECT id, process, tid, comm, first_ns,"

@@ -99,6 +99,17 @@ const char sql__histograms[] =
 	" FROM s LEFT JOIN state t ON t.id = s.key LEFT JOIN syscall y ON y.number = s.key"
 	" GROUP BY s.of, s.key, s.bucket ORDER BY s.of, s.key, s.bucket";
 
+#define WINDOWS(table, columns)                                                                    \
+	"WITH s AS (SELECT r.*, coalesce(f.begin_ns, 0) AS b, coalesce(l.end_ns, 0) AS e"          \
+	SLICES(table) TOUCHES_CUT ") SELECT class, bucket," columns
+
+const char sql__window_bands[] =
+	WINDOWS("window_band", INSIDE("count", "count") "," INSIDE("n", "n"))
+	" FROM s GROUP BY class, bucket ORDER BY class, bucket";
+const char sql__window_times[] =
+	WINDOWS("window_time", " part, state," INSIDE("ns", "ns"))
+	" FROM s GROUP BY class, bucket, part, state ORDER BY class, bucket, part, state";
+
 #define SYSCALLS(estimates, columns, join)                                                         \
 	"WITH s AS (SELECT r.number, r.count, r.errors, r.total_ns, r.run_ns,"                     \
 	" coalesce(f.begin_ns, 0) AS b, coalesce(l.end_ns, 0) AS e"                                \

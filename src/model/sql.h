@@ -17,7 +17,9 @@ extern const char sql__waits_3[];
 extern const char sql__has_holders[];
 extern const char sql__threads_1[];
 extern const char sql__waits_1[];
-extern const char sql__histograms[]; /* of, key, bucket, count, name */
+extern const char sql__histograms[];   /* of, key, bucket, count, name */
+extern const char sql__window_bands[]; /* class, bucket, count, n */
+extern const char sql__window_times[]; /* class, bucket, part, state, ns */
 extern const char sql__syscalls[];
 extern const char sql__syscalls_4[]; /* of recordings without estimates */
 extern const char sql__has_estimates[];

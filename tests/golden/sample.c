@@ -258,6 +258,14 @@ void sample__write_with_signals(const char *path)
 	sample__finish(recording);
 }
 
+void sample__write_with_windows(const char *path)
+{
+	struct recording *recording = write_accounts(path);
+
+	sample__add_windows(recording);
+	sample__finish(recording);
+}
+
 void sample__write_with_all(const char *path)
 {
 	struct recording *recording = write_accounts(path);

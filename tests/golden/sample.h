@@ -63,6 +63,28 @@ void sample__add_stacks(struct recording *recording);
 /* The same with all signals instead of stacks. */
 void sample__write_with_signals(const char *path);
 void sample__add_signals(struct recording *recording);
+/*
+ * Windows of one class and length, of which `kept` are kept, each for the same number. The parts
+ * are of one window and add up to its length; kept windows are `spread_ns` shorter or longer in the
+ * first part in turn.
+ */
+struct sample_part {
+	const char *part;
+	int state;
+	int64_t ns;
+};
+#define SAMPLE_PARTS 8
+struct sample_windows {
+	int64_t class, from, to, count, n, kept, first_id, spread_ns;
+	struct sample_part parts[SAMPLE_PARTS];
+};
+void sample__windows(struct recording *recording, const struct sample_windows *windows);
+/*
+ * 2,000 requests in HTTP to the application: the faster half takes 100 µs, 880 take 200 µs, 100
+ * take 1 ms, 20 take 20 ms; and what it asks of a database.
+ */
+void sample__add_windows(struct recording *recording);
+void sample__write_with_windows(const char *path);
 /* The same with both. */
 void sample__write_with_all(const char *path);
 /*

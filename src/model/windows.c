@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "model/windows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/words.h"
+#include "model/load.h"
+#include "model/sql.h"
+#include "model/windows_internal.h"
+#include "vocabulary/histogram.h"
+
+static const char sql_classes[] =
+	"SELECT c.id, c.kind, c.protocol, c.service, c.name, c.status, c.process, p.pid, p.comm"
+	" FROM window_class c LEFT JOIN process p ON p.id = c.process ORDER BY c.id";
+
+DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
+
+static void release(struct windows_loading *loading)
+{
+	map__release(&loading->classes);
+	map__release(&loading->reasons);
+	map__release(&loading->waits);
+	map__release(&loading->rows);
+	free(loading->counts);
+	free(loading->times);
+}
+
+void windows__release(struct windows *windows)
+{
+	for (size_t i = 0; i < windows->service_count; i++) {
+		free(windows->services[i].buckets);
+		free(windows->services[i].rows);
+		free(windows->services[i].waits);
+	}
+	if (windows->chosen) {
+		free(windows->chosen->rows);
+		free(windows->chosen->waits);
+		free(windows->chosen->relatives);
+	}
+	free(windows->chosen);
+	free(windows->services);
+	free(windows->classes);
+	free(windows->reasons);
+	free(windows->kept);
+	*windows = (struct windows) {};
+}
+
+int windows__each(struct windows_loading *loading, const char *sql, int64_t id, windows_take *take)
+{
+	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
+	int err = load__prepare(loading->model, loading->db, sql, &row), rc = SQLITE_DONE;
+
+	if (!err && sqlite3_bind_parameter_count(row) >= 3)
+		sqlite3_bind_int64(row, 3, id);
+	while (!err && (rc = sqlite3_step(row)) == SQLITE_ROW)
+		err = take(loading, row);
+	return err ? err : load__error(rc);
+}
+
+/* --- what things are called ------------------------------------------------------------------- */
+
+struct windows_class *windows__class(const struct windows_loading *loading, int64_t id)
+{
+	uintptr_t at = (uintptr_t)map__get(&loading->classes, (uint64_t)id);
+
+	return at ? &loading->windows->classes[at - 1] : NULL;
+}
+
+int windows__sign(const struct windows_reason *reason)
+{
+	return windows__is_part(reason, WORDS_PART_OVERLAP) ? -1 : 1;
+}
+
+bool windows__is_part(const struct windows_reason *reason, enum window_words_part part)
+{
+	return !strcmp(reason->part, window_words__part(part)->key);
+}
+
+void windows__say_reason(const struct windows_reason *reason, char *text, size_t size)
+{
+	int part = window_words__find_part(reason->part);
+
+	*text = '\0';
+	if (part >= 0)
+		words__say(text, size, "%s", window_words__part(part)->words);
+	else if (!reason->state)
+		words__say(text, size, "%s", words__clean(reason->part, 30).text);
+	else if (!reason->cause)
+		words__say(text, size, "own: %s",
+			   !strcmp(reason->state, "run") ? "running"
+							 : words__clean(reason->state, 14).text);
+	else
+		words__say(text, size, "own: %s.%s", words__clean(reason->state, 14).text,
+			   words__clean(reason->cause, 14).text);
+}
+
+static int find_reason(struct windows_loading *loading, struct windows_reason reason, uint32_t *ret)
+{
+	struct windows *windows = loading->windows;
+	uint64_t key = map__mix_text(0, reason.part);
+	struct windows_reason *added;
+	uintptr_t at;
+
+	key = map__mix_text(key, reason.state ? reason.state : "");
+	key = map__mix_text(key, reason.cause ? reason.cause : "");
+	at = (uintptr_t)map__get(&loading->reasons, key);
+	if (!at && windows->reason_count >= WINDOWS_MOST_REASONS) {
+		at = WINDOWS_MOST_REASONS;
+	} else if (!at) {
+		added = APPEND(&windows->reasons, &windows->reason_count);
+		if (!added)
+			return -ENOMEM;
+		*added = reason;
+		/* The last one stands for all others. */
+		if (windows->reason_count == WINDOWS_MOST_REASONS)
+			*added = (struct windows_reason) { .part = "other" };
+		at = windows->reason_count;
+		if (map__put(&loading->reasons, key, (void *)at))
+			return -ENOMEM;
+	}
+	*ret = (uint32_t)at - 1;
+	return 0;
+}
+
+int windows__find_own(struct windows_loading *loading, int64_t state, uint32_t *ret)
+{
+	const struct model_state *found = load__state(loading->model, state);
+	struct windows_reason reason = { .part = WINDOW_WORDS_OWN, .state = "unknown" };
+
+	if (found) {
+		reason.state = found->state;
+		reason.cause = strcmp(found->state, "run") ? found->cause : NULL;
+	}
+	return find_reason(loading, reason, ret);
+}
+
+int windows__take_reason(struct windows_loading *loading, sqlite3_stmt *row, int part,
+			 uint32_t *ret)
+{
+	struct windows_reason reason = { .part = load__name(loading->model, row, part) };
+
+	if (!strcmp(reason.part, WINDOW_WORDS_OWN))
+		return windows__find_own(loading, sqlite3_column_int64(row, part + 1), ret);
+	return find_reason(loading, reason, ret);
+}
+
+/* --- classes and services --------------------------------------------------------------------- */
+
+static bool is_wanted(const struct windows_options *options, const struct windows_class *class)
+{
+	return !options->only || strstr(class->service, options->only) ||
+	       strstr(class->name, options->only);
+}
+
+static const char *text_of(struct windows_loading *loading, sqlite3_stmt *row, int column)
+{
+	const char *text = load__text(loading->model, row, column);
+
+	return text ? text : "";
+}
+
+static int take_class(struct windows_loading *loading, sqlite3_stmt *row)
+{
+	struct windows *windows = loading->windows;
+	struct windows_class *added, class = {
+		.id = sqlite3_column_int64(row, 0),
+		.kind = text_of(loading, row, 1),
+		.protocol = text_of(loading, row, 2),
+		.service = text_of(loading, row, 3),
+		.name = text_of(loading, row, 4),
+		.status = text_of(loading, row, 5),
+		.process = sqlite3_column_int64(row, 6),
+		.pid = sqlite3_column_int64(row, 7),
+		.comm = text_of(loading, row, 8),
+	};
+
+	if (!is_wanted(&windows->options, &class))
+		return 0;
+	added = APPEND(&windows->classes, &windows->class_count);
+	if (!added)
+		return -ENOMEM;
+	*added = class;
+	return map__put(&loading->classes, (uint64_t)class.id, (void *)windows->class_count);
+}
+
+/* What was asked for by its name comes first, then what this program serves. */
+static int rank_of(const char *kind)
+{
+	static const enum window_words_kind order[] = { WORDS_KIND_CALL, WORDS_KIND_SERVER,
+							WORDS_KIND_CLIENT };
+	int found = window_words__find_kind(kind);
+
+	for (int i = 0; i < WORDS_KINDS; i++)
+		if ((int)order[i] == found)
+			return i;
+	return WORDS_KINDS;
+}
+
+static int compare_services(const struct windows_class *a, const struct windows_class *b)
+{
+	int order = rank_of(a->kind) - rank_of(b->kind);
+
+	if (!order)
+		order = strcmp(a->kind, b->kind);
+	if (!order)
+		order = strcmp(a->protocol, b->protocol);
+	if (!order)
+		order = strcmp(a->service, b->service);
+	return order ? order : (a->process > b->process) - (a->process < b->process);
+}
+
+static int by_service(const void *a, const void *b)
+{
+	const struct windows_class *x = a, *y = b;
+	int order = compare_services(x, y);
+
+	return order ? order : (x->id > y->id) - (x->id < y->id);
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct windows_class *x = a, *y = b;
+
+	if (x->of != y->of)
+		return x->of < y->of ? -1 : 1;
+	if (x->length_ns != y->length_ns)
+		return x->length_ns < y->length_ns ? 1 : -1;
+	return by_service(a, b);
+}
+
+/* A service before it has its place. */
+struct ranked {
+	const struct windows_class *first;
+	uint32_t number;
+	int64_t length_ns;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	int order = rank_of(x->first->kind) - rank_of(y->first->kind);
+
+	if (order)
+		return order;
+	if (x->length_ns != y->length_ns)
+		return x->length_ns < y->length_ns ? 1 : -1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static int add_up(struct windows *windows, struct ranked **ret, size_t *ret_count)
+{
+	for (size_t i = 0; i < windows->class_count; i++) {
+		struct windows_class *class = &windows->classes[i];
+		struct ranked *ranked = *ret ? &(*ret)[*ret_count - 1] : NULL;
+
+		if (!ranked || compare_services(ranked->first, class)) {
+			ranked = APPEND(ret, ret_count);
+			if (!ranked)
+				return -ENOMEM;
+			ranked->first = class;
+			ranked->number = (uint32_t)*ret_count - 1;
+		}
+		ranked->length_ns += class->length_ns;
+		class->of = ranked->number;
+	}
+	return 0;
+}
+
+/* Brings services and classes into their order. */
+static int rank(struct windows_loading *loading)
+{
+	cleanup(free_p) struct ranked *list = NULL;
+	cleanup(free_p) uint32_t *places = NULL;
+	struct windows *windows = loading->windows;
+	size_t count = 0;
+	int err;
+
+	qsort(windows->classes, windows->class_count, sizeof(*windows->classes), by_service);
+	err = add_up(windows, &list, &count);
+	places = calloc(count + 1, sizeof(*places));
+	windows->services = calloc(count + 1, sizeof(*windows->services));
+	if (err || !places || !windows->services)
+		return -ENOMEM;
+	windows->service_count = count;
+	qsort(list, count, sizeof(*list), by_time);
+	for (size_t i = 0; i < count; i++)
+		places[list[i].number] = (uint32_t)i;
+	for (size_t i = 0; i < windows->class_count; i++)
+		windows->classes[i].of = places[windows->classes[i].of];
+	qsort(windows->classes, windows->class_count, sizeof(*windows->classes), by_rank);
+	for (size_t i = 0; i < windows->class_count && !err; i++) {
+		struct windows_class *class = &windows->classes[i];
+		struct windows_service *service = &windows->services[class->of];
+
+		if (!service->class_count++)
+			service->first = class;
+		err = map__put(&loading->classes, (uint64_t)class->id, (void *)(i + 1));
+	}
+	return err;
+}
+
+/* --- sums ------------------------------------------------------------------------------------- */
+
+static int bucket_of(sqlite3_stmt *row, int *ret)
+{
+	int64_t bucket = sqlite3_column_int64(row, 1);
+
+	if (bucket < 0 || bucket >= HISTOGRAM_BUCKETS)
+		return -EBADMSG;
+	*ret = (int)bucket;
+	return 0;
+}
+
+static int take_count(struct windows_loading *loading, sqlite3_stmt *row)
+{
+	struct windows_class *class = windows__class(loading, sqlite3_column_int64(row, 0));
+	struct windows_count *count;
+	int bucket, err = bucket_of(row, &bucket);
+
+	if (err || !class)
+		return err;
+	count = APPEND(&loading->counts, &loading->count_count);
+	if (!count)
+		return -ENOMEM;
+	*count = (struct windows_count) {
+		.class = class->id,
+		.bucket = bucket,
+		.count = load__amount(sqlite3_column_int64(row, 2), LOAD_MOST, &loading->all_count),
+		.n = load__amount(sqlite3_column_int64(row, 3), LOAD_MOST, &loading->all_n),
+	};
+	class->count += count->count;
+	class->n += count->n;
+	return 0;
+}
+
+static int take_time(struct windows_loading *loading, sqlite3_stmt *row)
+{
+	struct windows_class *class = windows__class(loading, sqlite3_column_int64(row, 0));
+	struct windows_time *time;
+	int bucket, err = bucket_of(row, &bucket);
+	uint32_t reason;
+
+	if (!err && class)
+		err = windows__take_reason(loading, row, 2, &reason);
+	if (err || !class)
+		return err;
+	time = APPEND(&loading->times, &loading->time_count);
+	if (!time)
+		return -ENOMEM;
+	*time = (struct windows_time) {
+		.class = class->id,
+		.bucket = bucket,
+		.reason = reason,
+		.ns = load__amount(sqlite3_column_int64(row, 4), LOAD_MOST, &loading->all_ns),
+	};
+	class->length_ns += time->ns * windows__sign(&loading->windows->reasons[reason]);
+	return 0;
+}
+
+/* Rows are sorted by class and bucket. */
+static int find_percentiles(struct windows_loading *loading)
+{
+	struct bucket buckets[HISTOGRAM_BUCKETS];
+	size_t used = 0;
+
+	for (size_t i = 0; i < loading->count_count; i++) {
+		const struct windows_count *count = &loading->counts[i];
+		struct windows_class *class = windows__class(loading, count->class);
+
+		if (used < HISTOGRAM_BUCKETS)
+			buckets[used++] = (struct bucket) { count->bucket, count->count };
+		if (i + 1 < loading->count_count && loading->counts[i + 1].class == count->class)
+			continue;
+		percentiles__find(buckets, used, class->count, 0, class->percentiles_ns);
+		used = 0;
+	}
+	return 0;
+}
+
+static int load_sums(struct windows_loading *loading)
+{
+	int err = windows__each(loading, sql__window_bands, 0, take_count);
+
+	if (!err)
+		err = windows__each(loading, sql__window_times, 0, take_time);
+	for (size_t i = 0; i < loading->windows->class_count; i++) {
+		struct windows_class *class = &loading->windows->classes[i];
+
+		if (class->length_ns < 0)
+			class->length_ns = 0;
+		percentiles__find(NULL, 0, 0, 0, class->percentiles_ns);
+	}
+	return err ? err : find_percentiles(loading);
+}
+
+static void find_remainder(const struct model *model, struct windows *windows)
+{
+	const struct model_figure *count =
+		model__find(model->qualities, model->quality_count, "windows_remainder");
+	const struct model_figure *ns =
+		model__find(model->qualities, model->quality_count, "windows_remainder_ns");
+
+	windows->remainder =
+		count && count->value >= 0 && count->value < LOAD_MOST ? (int64_t)count->value : -1;
+	windows->remainder_ns =
+		ns && ns->value >= 0 && ns->value < LOAD_MOST ? (int64_t)ns->value : -1;
+}
+
+static int check_only(const struct windows_loading *loading)
+{
+	const struct windows *windows = loading->windows;
+	char *why = loading->options->scope.why;
+
+	if (!windows->options.only || windows->class_count)
+		return 0;
+	if (why) {
+		*why = '\0';
+		words__say(why, SCOPE_WHY_SIZE,
+			   "no service or class of its windows has '%s' in its name",
+			   words__clean(windows->options.only, 60).text);
+	}
+	return -ESRCH;
+}
+
+int windows__load(struct model *model, sqlite3 *db, const struct model_options *options)
+{
+	cleanup(release) struct windows_loading loading = {
+		.model = model, .windows = &model->windows, .options = options, .db = db
+	};
+	int err = 0;
+
+	model->windows.options = options->windows;
+	find_remainder(model, &model->windows);
+	/* Recordings of older versions have no windows. */
+	if (load__is_answered(db, sql__window_bands))
+		err = windows__each(&loading, sql_classes, 0, take_class);
+	if (!err)
+		err = check_only(&loading);
+	if (!err && model->windows.class_count)
+		err = load_sums(&loading);
+	if (!err)
+		err = rank(&loading);
+	if (!err)
+		err = windows__make_bands(&loading);
+	if (!err && model->windows.class_count)
+		err = windows__load_kept(&loading);
+	if (!err && model->windows.class_count)
+		err = windows__load_errors(&loading);
+	return err || !options->windows.id ? err : windows__load_chosen(&loading);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Windows: requests and calls, by which the time of threads is divided. Counts, lengths and sums by
+ * part are exact, of all windows by bucket of their length. Only single windows and what they
+ * waited for are kept, chosen at random within a bucket; errors come from them.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vocabulary/percentiles.h"
+#include "vocabulary/window_words.h"
+
+struct model;
+struct model_options;
+struct model_thread;
+struct sqlite3;
+
+/* With fewer windows, a band has no percentages and is compared with no other. */
+#define WINDOWS_LEAST 20
+
+/* The windows of a service by length, from bucket to bucket. Buckets are not divided. */
+enum windows_bands {
+	WINDOWS_FAST, /* as near to the faster half as buckets allow */
+	WINDOWS_HIGH, /* from p90 to the slowest */
+	WINDOWS_SLOW, /* the slowest: at least 1 % and WINDOWS_LEAST, or --slower-than */
+	WINDOWS_BANDS,
+};
+
+/* What the windows of one class have in common. Texts are "" if unknown. */
+struct windows_class {
+	int64_t id;
+	const char *kind, *protocol, *service, *name, *status;
+	int64_t process; /* 0: unknown */
+	int64_t pid;
+	const char *comm;
+	uint32_t of;                         /* index in windows.services */
+	int64_t count, n;                    /* windows, and requests in them */
+	int64_t length_ns;                   /* summed */
+	int64_t percentiles_ns[PERCENTILES]; /* -1: too few windows */
+};
+
+/* A row of the table of a service, or a column of sums: what windows spent time on. */
+struct windows_reason {
+	const char *part;          /* a key of windows.def, or "own" */
+	const char *state, *cause; /* of "own"; NULL otherwise. All running time has no cause */
+};
+
+struct windows_row {
+	uint32_t reason; /* index in windows.reasons */
+	int64_t ns;      /* of all windows */
+	int64_t band_ns[WINDOWS_BANDS];
+	double error_ns; /* standard error of more_ns; -1: unknown */
+	double more_ns;  /* for a window: mean of the slowest less mean of the fastest */
+	bool is_claimed; /* more_ns is above two standard errors, and both bands are large enough */
+};
+
+struct windows_band {
+	int from, to; /* buckets, without `to`; equal: empty */
+	int64_t count, n;
+	int64_t length_ns; /* summed */
+	size_t kept;       /* windows with a weight and with details */
+};
+
+/* What kept windows of the slowest waited for; times are weighted. */
+struct windows_wait {
+	uint32_t reason;
+	int64_t object; /* 0: none */
+	const char *object_kind, *object_name;
+	const struct model_thread *by; /* NULL: unknown */
+	const char *evidence;
+	double ns;
+	int64_t kept; /* waits of kept windows */
+};
+
+/* All classes of one kind, protocol, service and process. */
+struct windows_service {
+	const struct windows_class *first; /* has their kind, protocol, service and process */
+	size_t class_count;
+	int64_t count, n;
+	int64_t statuses[WORDS_STATUSES + 1]; /* windows; the last: unknown ones */
+	int64_t length_ns;                    /* summed: parts less overlap */
+	int64_t percentiles_ns[PERCENTILES];  /* -1: too few windows */
+	struct bucket *buckets;
+	size_t bucket_count;
+	struct windows_band bands[WINDOWS_BANDS];
+	struct windows_row *rows; /* those that the slowest have more of first; overlap last */
+	size_t row_count;
+	struct windows_row all;     /* length_ns of the bands, and what the rows add up to */
+	struct windows_wait *waits; /* longest first */
+	size_t wait_count;
+};
+
+/* A window that was kept. */
+struct windows_one {
+	int64_t id;
+	const struct windows_class *class;            /* NULL: unknown */
+	const struct model_thread *thread;            /* NULL: unknown */
+	int64_t ready_ns, read_ns, answer_ns, end_ns; /* 0: unknown, or there is none */
+	int64_t begin_ns, length_ns;
+	int64_t n, left, after_ns, segments;
+	double weight; /* windows that it stands for; 0: an example */
+	bool has_details;
+	int64_t parent;                              /* 0: none */
+	const char *evidence, *worker, *text, *ends; /* NULL: unknown, or there is none */
+};
+
+/* The one that --window asks for. */
+struct windows_chosen {
+	struct windows_one one;
+	struct windows_row *rows; /* in the order of the parts, then by time; only `ns` is set */
+	size_t row_count;
+	struct windows_wait *waits; /* longest first; their times are exact */
+	size_t wait_count;
+	struct windows_one *relatives; /* its parent first, then its children */
+	size_t relative_count;
+};
+
+/* What to load: all zero, all windows. */
+struct windows_options {
+	const char *only;  /* classes whose service or name has this text; NULL: all */
+	int64_t slower_ns; /* the slowest are those from this length on; 0: see above */
+	int64_t id;        /* the window to load with its relatives; 0: none */
+};
+
+struct windows {
+	struct windows_options options;
+	struct windows_class *classes; /* by service, those with most time first */
+	size_t class_count;
+	struct windows_service *services; /* calls, then servers, then clients; most time first */
+	size_t service_count;
+	struct windows_reason *reasons;
+	size_t reason_count;
+	struct windows_one *kept; /* by id */
+	size_t kept_count;
+	struct windows_chosen *chosen; /* NULL: none was asked for */
+	/* What parts and lengths differ by; -1: the recording does not say. */
+	int64_t remainder, remainder_ns;
+};
+
+/*
+ * Loads what the recording has. Threads and states must be there. -ESRCH: it has no such window or
+ * class; the reason is in options->scope.why.
+ */
+int windows__load(struct model *model, struct sqlite3 *db, const struct model_options *options);
+void windows__release(struct windows *windows);
+
+/* NULL: it was not kept. */
+const struct windows_one *windows__find(const struct windows *windows, int64_t id);
+const struct windows_service *windows__service(const struct windows *windows,
+					       const struct windows_class *class);
+/* Whether a length is in a band of the service. */
+bool windows__is_in(const struct windows_service *service, enum windows_bands band,
+		    int64_t length_ns);
+/* Whether the slowest can be compared with the fastest. */
+bool windows__is_compared(const struct windows_service *service);
+/* The time of a row for a window of a band. */
+int64_t windows__mean_ns(const struct windows_service *service, const struct windows_row *row,
+			 enum windows_bands band);
+/* Finds up to `most` of the slowest windows with details of a service. Returns how many. */
+size_t windows__examples(const struct windows *windows, const struct windows_service *service,
+			 size_t most, const struct windows_one **ret);
+/* "queued: busy with other requests", "own: running", "own: wait.lock" */
+void windows__say_reason(const struct windows_reason *reason, char *text, size_t size);
+/* Whether all of it is time of the kind of reason: a part by its key, or "own" by its state. */
+bool windows__is_part(const struct windows_reason *reason, enum window_words_part part);
