@@ -61,7 +61,7 @@ void model__release(struct model *model)
 	history__release(&model->history);
 	signals__release(&model->signals);
 	pauses__release(&model->pauses);
-	windows__release(&model->windows);
+	model_windows__release(&model->windows);
 	json_decref(model->hooks);
 	json_decref(model->kernel_counts);
 	texts__release(&model->texts);
@@ -277,7 +277,7 @@ static int load(struct model *model, sqlite3 *db, const struct model_options *op
 	if (!err)
 		err = load__queue(model, db);
 	if (!err)
-		err = windows__load(model, db, options);
+		err = model_windows__load(model, db, options);
 	if (!err)
 		err = resident__load(model, db);
 	if (!err)

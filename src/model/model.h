@@ -152,7 +152,7 @@ struct model_sample {
 	int64_t wait_ns, weight_ns;
 	int64_t object;  /* id; 0: none */
 	int64_t count;   /* intervals that it stands for */
-	int64_t window;  /* that the thread worked for, see windows__find(); 0: none */
+	int64_t window;  /* that the thread worked for, see model_windows__find(); 0: none */
 	uint32_t node;   /* index in hot.nodes; 0: no stack */
 	bool tick;       /* a clock tick; otherwise an interval */
 	bool summed;     /* not a sample: the sum of waits that are alike, without time or stack */

@@ -28,7 +28,7 @@ static void release(struct windows_loading *loading)
 	free(loading->times);
 }
 
-void windows__release(struct windows *windows)
+void model_windows__release(struct windows *windows)
 {
 	for (size_t i = 0; i < windows->service_count; i++) {
 		free(windows->services[i].buckets);
@@ -48,7 +48,8 @@ void windows__release(struct windows *windows)
 	*windows = (struct windows) {};
 }
 
-int windows__each(struct windows_loading *loading, const char *sql, int64_t id, windows_take *take)
+int model_windows__each(struct windows_loading *loading, const char *sql, int64_t id,
+			windows_take *take)
 {
 	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
 	int err = load__prepare(loading->model, loading->db, sql, &row), rc = SQLITE_DONE;
@@ -62,24 +63,24 @@ int windows__each(struct windows_loading *loading, const char *sql, int64_t id, 
 
 /* --- what things are called ------------------------------------------------------------------- */
 
-struct windows_class *windows__class(const struct windows_loading *loading, int64_t id)
+struct windows_class *model_windows__class(const struct windows_loading *loading, int64_t id)
 {
 	uintptr_t at = (uintptr_t)map__get(&loading->classes, (uint64_t)id);
 
 	return at ? &loading->windows->classes[at - 1] : NULL;
 }
 
-int windows__sign(const struct windows_reason *reason)
+int model_windows__sign(const struct windows_reason *reason)
 {
-	return windows__is_part(reason, WORDS_PART_OVERLAP) ? -1 : 1;
+	return model_windows__is_part(reason, WORDS_PART_OVERLAP) ? -1 : 1;
 }
 
-bool windows__is_part(const struct windows_reason *reason, enum window_words_part part)
+bool model_windows__is_part(const struct windows_reason *reason, enum window_words_part part)
 {
 	return !strcmp(reason->part, window_words__part(part)->key);
 }
 
-void windows__say_reason(const struct windows_reason *reason, char *text, size_t size)
+void model_windows__say_reason(const struct windows_reason *reason, char *text, size_t size)
 {
 	int part = window_words__find_part(reason->part);
 
@@ -125,7 +126,7 @@ static int find_reason(struct windows_loading *loading, struct windows_reason re
 	return 0;
 }
 
-int windows__find_own(struct windows_loading *loading, int64_t state, uint32_t *ret)
+int model_windows__find_own(struct windows_loading *loading, int64_t state, uint32_t *ret)
 {
 	const struct model_state *found = load__state(loading->model, state);
 	struct windows_reason reason = { .part = WINDOW_WORDS_OWN, .state = "unknown" };
@@ -137,13 +138,13 @@ int windows__find_own(struct windows_loading *loading, int64_t state, uint32_t *
 	return find_reason(loading, reason, ret);
 }
 
-int windows__take_reason(struct windows_loading *loading, sqlite3_stmt *row, int part,
-			 uint32_t *ret)
+int model_windows__take_reason(struct windows_loading *loading, sqlite3_stmt *row, int part,
+			       uint32_t *ret)
 {
 	struct windows_reason reason = { .part = load__name(loading->model, row, part) };
 
 	if (!strcmp(reason.part, WINDOW_WORDS_OWN))
-		return windows__find_own(loading, sqlite3_column_int64(row, part + 1), ret);
+		return model_windows__find_own(loading, sqlite3_column_int64(row, part + 1), ret);
 	return find_reason(loading, reason, ret);
 }
 
@@ -316,7 +317,7 @@ static int bucket_of(sqlite3_stmt *row, int *ret)
 
 static int take_count(struct windows_loading *loading, sqlite3_stmt *row)
 {
-	struct windows_class *class = windows__class(loading, sqlite3_column_int64(row, 0));
+	struct windows_class *class = model_windows__class(loading, sqlite3_column_int64(row, 0));
 	struct windows_count *count;
 	int bucket, err = bucket_of(row, &bucket);
 
@@ -338,13 +339,13 @@ static int take_count(struct windows_loading *loading, sqlite3_stmt *row)
 
 static int take_time(struct windows_loading *loading, sqlite3_stmt *row)
 {
-	struct windows_class *class = windows__class(loading, sqlite3_column_int64(row, 0));
+	struct windows_class *class = model_windows__class(loading, sqlite3_column_int64(row, 0));
 	struct windows_time *time;
 	int bucket, err = bucket_of(row, &bucket);
 	uint32_t reason;
 
 	if (!err && class)
-		err = windows__take_reason(loading, row, 2, &reason);
+		err = model_windows__take_reason(loading, row, 2, &reason);
 	if (err || !class)
 		return err;
 	time = APPEND(&loading->times, &loading->time_count);
@@ -356,7 +357,7 @@ static int take_time(struct windows_loading *loading, sqlite3_stmt *row)
 		.reason = reason,
 		.ns = load__amount(sqlite3_column_int64(row, 4), LOAD_MOST, &loading->all_ns),
 	};
-	class->length_ns += time->ns * windows__sign(&loading->windows->reasons[reason]);
+	class->length_ns += time->ns * model_windows__sign(&loading->windows->reasons[reason]);
 	return 0;
 }
 
@@ -368,7 +369,7 @@ static int find_percentiles(struct windows_loading *loading)
 
 	for (size_t i = 0; i < loading->count_count; i++) {
 		const struct windows_count *count = &loading->counts[i];
-		struct windows_class *class = windows__class(loading, count->class);
+		struct windows_class *class = model_windows__class(loading, count->class);
 
 		if (used < HISTOGRAM_BUCKETS)
 			buckets[used++] = (struct bucket) { count->bucket, count->count };
@@ -382,10 +383,10 @@ static int find_percentiles(struct windows_loading *loading)
 
 static int load_sums(struct windows_loading *loading)
 {
-	int err = windows__each(loading, sql__window_bands, 0, take_count);
+	int err = model_windows__each(loading, sql__window_bands, 0, take_count);
 
 	if (!err)
-		err = windows__each(loading, sql__window_times, 0, take_time);
+		err = model_windows__each(loading, sql__window_times, 0, take_time);
 	for (size_t i = 0; i < loading->windows->class_count; i++) {
 		struct windows_class *class = &loading->windows->classes[i];
 
@@ -425,7 +426,7 @@ static int check_only(const struct windows_loading *loading)
 	return -ESRCH;
 }
 
-int windows__load(struct model *model, sqlite3 *db, const struct model_options *options)
+int model_windows__load(struct model *model, sqlite3 *db, const struct model_options *options)
 {
 	cleanup(release) struct windows_loading loading = {
 		.model = model, .windows = &model->windows, .options = options, .db = db
@@ -436,7 +437,7 @@ int windows__load(struct model *model, sqlite3 *db, const struct model_options *
 	find_remainder(model, &model->windows);
 	/* Recordings of older versions have no windows. */
 	if (load__is_answered(db, sql__window_bands))
-		err = windows__each(&loading, sql_classes, 0, take_class);
+		err = model_windows__each(&loading, sql_classes, 0, take_class);
 	if (!err)
 		err = check_only(&loading);
 	if (!err && model->windows.class_count)
@@ -444,10 +445,10 @@ int windows__load(struct model *model, sqlite3 *db, const struct model_options *
 	if (!err)
 		err = rank(&loading);
 	if (!err)
-		err = windows__make_bands(&loading);
+		err = model_windows__make_bands(&loading);
 	if (!err && model->windows.class_count)
-		err = windows__load_kept(&loading);
+		err = model_windows__load_kept(&loading);
 	if (!err && model->windows.class_count)
-		err = windows__load_errors(&loading);
-	return err || !options->windows.id ? err : windows__load_chosen(&loading);
+		err = model_windows__load_errors(&loading);
+	return err || !options->windows.id ? err : model_windows__load_chosen(&loading);
 }

@@ -144,25 +144,26 @@ struct windows {
  * Loads what the recording has. Threads and states must be there. -ESRCH: it has no such window or
  * class; the reason is in options->scope.why.
  */
-int windows__load(struct model *model, struct sqlite3 *db, const struct model_options *options);
-void windows__release(struct windows *windows);
+int model_windows__load(struct model *model, struct sqlite3 *db,
+			const struct model_options *options);
+void model_windows__release(struct windows *windows);
 
 /* NULL: it was not kept. */
-const struct windows_one *windows__find(const struct windows *windows, int64_t id);
-const struct windows_service *windows__service(const struct windows *windows,
-					       const struct windows_class *class);
+const struct windows_one *model_windows__find(const struct windows *windows, int64_t id);
+const struct windows_service *model_windows__service(const struct windows *windows,
+						     const struct windows_class *class);
 /* Whether a length is in a band of the service. */
-bool windows__is_in(const struct windows_service *service, enum windows_bands band,
-		    int64_t length_ns);
+bool model_windows__is_in(const struct windows_service *service, enum windows_bands band,
+			  int64_t length_ns);
 /* Whether the slowest can be compared with the fastest. */
-bool windows__is_compared(const struct windows_service *service);
+bool model_windows__is_compared(const struct windows_service *service);
 /* The time of a row for a window of a band. */
-int64_t windows__mean_ns(const struct windows_service *service, const struct windows_row *row,
-			 enum windows_bands band);
+int64_t model_windows__mean_ns(const struct windows_service *service, const struct windows_row *row,
+			       enum windows_bands band);
 /* Finds up to `most` of the slowest windows with details of a service. Returns how many. */
-size_t windows__examples(const struct windows *windows, const struct windows_service *service,
-			 size_t most, const struct windows_one **ret);
+size_t model_windows__examples(const struct windows *windows, const struct windows_service *service,
+			       size_t most, const struct windows_one **ret);
 /* "queued: busy with other requests", "own: running", "own: wait.lock" */
-void windows__say_reason(const struct windows_reason *reason, char *text, size_t size);
+void model_windows__say_reason(const struct windows_reason *reason, char *text, size_t size);
 /* Whether all of it is time of the kind of reason: a part by its key, or "own" by its state. */
-bool windows__is_part(const struct windows_reason *reason, enum window_words_part part);
+bool model_windows__is_part(const struct windows_reason *reason, enum window_words_part part);

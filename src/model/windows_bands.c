@@ -103,8 +103,8 @@ static uint64_t key_of(size_t service, uint32_t reason)
 	return (uint64_t)service << 32 | (uint64_t)reason;
 }
 
-struct windows_row *windows__row(const struct windows_loading *loading,
-				 const struct windows_service *service, uint32_t reason)
+struct windows_row *model_windows__row(const struct windows_loading *loading,
+				       const struct windows_service *service, uint32_t reason)
 {
 	size_t number = (size_t)(service - loading->windows->services);
 	uintptr_t at = (uintptr_t)map__get(&loading->rows, key_of(number, reason));
@@ -117,7 +117,7 @@ static int make_row(struct windows_loading *loading, struct windows_service *ser
 {
 	size_t number = (size_t)(service - loading->windows->services);
 
-	*ret = windows__row(loading, service, reason);
+	*ret = model_windows__row(loading, service, reason);
 	if (*ret)
 		return 0;
 	*ret = APPEND(&service->rows, &service->row_count);
@@ -133,8 +133,8 @@ static bool has_bucket(const struct windows_band *band, int bucket)
 	return bucket >= band->from && bucket < band->to;
 }
 
-bool windows__is_in(const struct windows_service *service, enum windows_bands band,
-		    int64_t length_ns)
+bool model_windows__is_in(const struct windows_service *service, enum windows_bands band,
+			  int64_t length_ns)
 {
 	return has_bucket(&service->bands[band],
 			  (int)histogram_bucket(length_ns > 0 ? (__u64)length_ns : 0));
@@ -146,7 +146,8 @@ static int add_counts(struct windows_loading *loading)
 	int err = 0;
 
 	for (size_t i = 0; i < loading->count_count; i++)
-		loading->counts[i].service = windows__class(loading, loading->counts[i].class)->of;
+		loading->counts[i].service =
+			model_windows__class(loading, loading->counts[i].class)->of;
 	if (loading->count_count)
 		qsort(loading->counts, loading->count_count, sizeof(*loading->counts), by_bucket);
 	for (size_t i = 0; i < loading->count_count && !err; i++) {
@@ -204,7 +205,7 @@ static int sum_times(struct windows_loading *loading)
 {
 	for (size_t i = 0; i < loading->time_count; i++) {
 		const struct windows_time *time = &loading->times[i];
-		uint32_t number = windows__class(loading, time->class)->of;
+		uint32_t number = model_windows__class(loading, time->class)->of;
 		struct windows_service *service = &loading->windows->services[number];
 		struct windows_row *row;
 		int err;
@@ -215,12 +216,12 @@ static int sum_times(struct windows_loading *loading)
 		if (err)
 			return err;
 		add_time(service, row, time,
-			 windows__sign(&loading->windows->reasons[time->reason]));
+			 model_windows__sign(&loading->windows->reasons[time->reason]));
 	}
 	return 0;
 }
 
-bool windows__is_compared(const struct windows_service *service)
+bool model_windows__is_compared(const struct windows_service *service)
 {
 	return service->bands[WINDOWS_FAST].count >= WINDOWS_LEAST &&
 	       service->bands[WINDOWS_SLOW].count >= WINDOWS_LEAST;
@@ -231,8 +232,8 @@ static double mean_of(int64_t ns, int64_t count)
 	return count > 0 ? (double)ns / (double)count : 0;
 }
 
-int64_t windows__mean_ns(const struct windows_service *service, const struct windows_row *row,
-			 enum windows_bands band)
+int64_t model_windows__mean_ns(const struct windows_service *service, const struct windows_row *row,
+			       enum windows_bands band)
 {
 	return (int64_t)(mean_of(row->band_ns[band], service->bands[band].count) + 0.5);
 }
@@ -259,7 +260,7 @@ static void finish(struct windows_service *service)
 		compare(service, &service->rows[i]);
 }
 
-int windows__make_bands(struct windows_loading *loading)
+int model_windows__make_bands(struct windows_loading *loading)
 {
 	struct windows *windows = loading->windows;
 	int err = add_counts(loading);

@@ -65,9 +65,9 @@ static int begin(struct spread *spread)
 static bool counts(const struct windows_service *service, const struct windows_one *one,
 		   bool *ret_is_slow)
 {
-	*ret_is_slow = windows__is_in(service, WINDOWS_SLOW, one->length_ns);
+	*ret_is_slow = model_windows__is_in(service, WINDOWS_SLOW, one->length_ns);
 	return one->weight > 0 && one->has_details &&
-	       (*ret_is_slow || windows__is_in(service, WINDOWS_FAST, one->length_ns));
+	       (*ret_is_slow || model_windows__is_in(service, WINDOWS_FAST, one->length_ns));
 }
 
 static void add_weights(struct spread *spread)
@@ -83,7 +83,8 @@ static void add_weights(struct spread *spread)
 		for (int j = 0; j < WINDOWS_BANDS; j++)
 			service->bands[j].kept +=
 				one->weight > 0 && one->has_details &&
-				windows__is_in(service, (enum windows_bands)j, one->length_ns);
+				model_windows__is_in(service, (enum windows_bands)j,
+						     one->length_ns);
 		if (!counts(service, one, &is_slow))
 			continue;
 		all = moments_of(spread, service, service->row_count, is_slow);
@@ -103,15 +104,15 @@ static void finish_window(struct spread *spread)
 	struct windows *windows = spread->loading->windows;
 	const struct windows_one *one = spread->one;
 	struct windows_service *service = one ? &windows->services[one->class->of] : NULL;
-	bool is_slow = one && windows__is_in(service, WINDOWS_SLOW, one->length_ns);
+	bool is_slow = one && model_windows__is_in(service, WINDOWS_SLOW, one->length_ns);
 	double total = 0;
 
 	for (size_t i = 0; i < spread->touched_count; i++) {
 		uint32_t reason = spread->touched[i];
 		const struct windows_row *row =
-			one ? windows__row(spread->loading, service, reason) : NULL;
+			one ? model_windows__row(spread->loading, service, reason) : NULL;
 
-		total += spread->ns[reason] * windows__sign(&windows->reasons[reason]);
+		total += spread->ns[reason] * model_windows__sign(&windows->reasons[reason]);
 		if (row)
 			add(moments_of(spread, service, (size_t)(row - service->rows), is_slow),
 			    one->weight, spread->ns[reason]);
@@ -127,7 +128,7 @@ static int add_part(struct spread *spread, sqlite3_stmt *row)
 {
 	int64_t sum = 0, ns = load__amount(sqlite3_column_int64(row, 3), LOAD_MOST, &sum);
 	uint32_t reason;
-	int err = windows__take_reason(spread->loading, row, 1, &reason);
+	int err = model_windows__take_reason(spread->loading, row, 1, &reason);
 
 	if (err || !ns)
 		return err;
@@ -153,7 +154,7 @@ static int add_parts(struct spread *spread)
 
 		if (first || id != last) {
 			finish_window(spread);
-			spread->one = windows__find(windows, id);
+			spread->one = model_windows__find(windows, id);
 			last = id;
 			if (spread->one && !counts(&windows->services[spread->one->class->of],
 						   spread->one, &is_slow))
@@ -188,7 +189,7 @@ static void judge(const struct spread *spread, const struct windows_service *ser
 	if (slow < 0)
 		return;
 	row->error_ns = sqrt(slow + fmax(fast, 0));
-	row->is_claimed = windows__is_compared(service) && row->more_ns > 0 &&
+	row->is_claimed = model_windows__is_compared(service) && row->more_ns > 0 &&
 			  row->more_ns > 2 * row->error_ns;
 }
 
@@ -196,7 +197,8 @@ static int by_more(const void *a, const void *b, void *context)
 {
 	const struct windows_row *x = a, *y = b;
 	const struct windows_reason *reasons = context;
-	int order = windows__sign(&reasons[y->reason]) - windows__sign(&reasons[x->reason]);
+	int order =
+		model_windows__sign(&reasons[y->reason]) - model_windows__sign(&reasons[x->reason]);
 
 	if (order)
 		return order;
@@ -207,7 +209,7 @@ static int by_more(const void *a, const void *b, void *context)
 	return (x->reason > y->reason) - (x->reason < y->reason);
 }
 
-int windows__load_errors(struct windows_loading *loading)
+int model_windows__load_errors(struct windows_loading *loading)
 {
 	cleanup(release) struct spread spread = { .loading = loading };
 	struct windows *windows = loading->windows;

@@ -46,36 +46,38 @@ struct windows_loading {
 
 typedef int windows_take(struct windows_loading *loading, sqlite3_stmt *row);
 /* Calls `take` for each row; ?3 is `id`. */
-int windows__each(struct windows_loading *loading, const char *sql, int64_t id, windows_take *take);
+int model_windows__each(struct windows_loading *loading, const char *sql, int64_t id,
+			windows_take *take);
 /* What threads of a window's own did in this state. Adds it if it is new. */
-int windows__find_own(struct windows_loading *loading, int64_t state, uint32_t *ret);
+int model_windows__find_own(struct windows_loading *loading, int64_t state, uint32_t *ret);
 /* The reason in columns `part` and the one behind it, which is a state. Likewise. */
-int windows__take_reason(struct windows_loading *loading, sqlite3_stmt *row, int part,
-			 uint32_t *ret);
-struct windows_class *windows__class(const struct windows_loading *loading, int64_t id);
+int model_windows__take_reason(struct windows_loading *loading, sqlite3_stmt *row, int part,
+			       uint32_t *ret);
+struct windows_class *model_windows__class(const struct windows_loading *loading, int64_t id);
 /* The row of a service for a reason; NULL: it has none. */
-struct windows_row *windows__row(const struct windows_loading *loading,
-				 const struct windows_service *service, uint32_t reason);
+struct windows_row *model_windows__row(const struct windows_loading *loading,
+				       const struct windows_service *service, uint32_t reason);
 /* -1 for overlap, which is counted twice in the other parts; otherwise 1. */
-int windows__sign(const struct windows_reason *reason);
+int model_windows__sign(const struct windows_reason *reason);
 
 /* Divides the windows of all services into bands, and makes their rows. */
-int windows__make_bands(struct windows_loading *loading);
+int model_windows__make_bands(struct windows_loading *loading);
 /* Loads single windows and what they waited for. */
-int windows__load_kept(struct windows_loading *loading);
+int model_windows__load_kept(struct windows_loading *loading);
 /* The errors that follow from kept windows; then sorts the rows. */
-int windows__load_errors(struct windows_loading *loading);
-int windows__load_chosen(struct windows_loading *loading);
+int model_windows__load_errors(struct windows_loading *loading);
+int model_windows__load_chosen(struct windows_loading *loading);
 /* A row of the table `window`, with the columns of WINDOWS_COLUMNS. */
 #define WINDOWS_COLUMNS                                                                            \
 	"w.id, w.class, w.thread, w.ready_ns, w.read_ns, w.answer_ns, w.end_ns, w.n, w.left,"      \
 	" w.weight, w.has_details, w.parent, w.evidence, w.worker, w.text, w.ends, w.after_ns,"    \
 	" w.segments"
-int windows__take_one(struct windows_loading *loading, sqlite3_stmt *row, struct windows_one *ret);
+int model_windows__take_one(struct windows_loading *loading, sqlite3_stmt *row,
+			    struct windows_one *ret);
 /* A row of `window_wait`, with the columns of WINDOWS_WAIT_COLUMNS. */
 #define WINDOWS_WAIT_COLUMNS                                                                       \
 	"w.window, w.state, w.object, o.kind, o.name, w.by, w.evidence, w.ns FROM window_wait w"   \
 	" LEFT JOIN object o ON o.id = w.object"
-int windows__take_wait(struct windows_loading *loading, sqlite3_stmt *row,
-		       struct windows_wait *ret);
-int windows__by_wait_time(const void *a, const void *b);
+int model_windows__take_wait(struct windows_loading *loading, sqlite3_stmt *row,
+			     struct windows_wait *ret);
+int model_windows__by_wait_time(const void *a, const void *b);

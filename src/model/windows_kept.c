@@ -41,13 +41,14 @@ static const char *redacted(struct windows_loading *loading, sqlite3_stmt *row, 
 	return line && *line ? load__keep(loading->model, line) : NULL;
 }
 
-int windows__take_one(struct windows_loading *loading, sqlite3_stmt *row, struct windows_one *ret)
+int model_windows__take_one(struct windows_loading *loading, sqlite3_stmt *row,
+			    struct windows_one *ret)
 {
 	struct model *model = loading->model;
 	double weight = sqlite3_column_double(row, 9);
 	struct windows_one one = {
 		.id = sqlite3_column_int64(row, 0),
-		.class = windows__class(loading, sqlite3_column_int64(row, 1)),
+		.class = model_windows__class(loading, sqlite3_column_int64(row, 1)),
 		.thread = load__thread(model, sqlite3_column_int64(row, 2)),
 		.ready_ns = time_of(row, 3),
 		.read_ns = time_of(row, 4),
@@ -78,10 +79,10 @@ static int take_kept(struct windows_loading *loading, sqlite3_stmt *row)
 	struct windows_one *kept;
 
 	if (windows->kept_count >= MOST_KEPT ||
-	    !windows__class(loading, sqlite3_column_int64(row, 1)))
+	    !model_windows__class(loading, sqlite3_column_int64(row, 1)))
 		return 0;
 	kept = APPEND(&windows->kept, &windows->kept_count);
-	return kept ? windows__take_one(loading, row, kept) : -ENOMEM;
+	return kept ? model_windows__take_one(loading, row, kept) : -ENOMEM;
 }
 
 static int compare_id(const void *key, const void *element)
@@ -91,21 +92,21 @@ static int compare_id(const void *key, const void *element)
 	return (id > other) - (id < other);
 }
 
-const struct windows_one *windows__find(const struct windows *windows, int64_t id)
+const struct windows_one *model_windows__find(const struct windows *windows, int64_t id)
 {
 	return windows->kept_count ? bsearch(&id, windows->kept, windows->kept_count,
 					     sizeof(*windows->kept), compare_id)
 				   : NULL;
 }
 
-const struct windows_service *windows__service(const struct windows *windows,
-					       const struct windows_class *class)
+const struct windows_service *model_windows__service(const struct windows *windows,
+						     const struct windows_class *class)
 {
 	return class ? &windows->services[class->of] : NULL;
 }
 
-size_t windows__examples(const struct windows *windows, const struct windows_service *service,
-			 size_t most, const struct windows_one **ret)
+size_t model_windows__examples(const struct windows *windows, const struct windows_service *service,
+			       size_t most, const struct windows_one **ret)
 {
 	size_t count = 0;
 
@@ -113,7 +114,7 @@ size_t windows__examples(const struct windows *windows, const struct windows_ser
 		const struct windows_one *one = &windows->kept[i];
 		size_t at = count;
 
-		if (!one->has_details || windows__service(windows, one->class) != service ||
+		if (!one->has_details || model_windows__service(windows, one->class) != service ||
 		    one->length_ns < windows->options.slower_ns)
 			continue;
 		for (; at > 0 && ret[at - 1]->length_ns < one->length_ns; at--)
@@ -128,7 +129,8 @@ size_t windows__examples(const struct windows *windows, const struct windows_ser
 
 /* --- waits ------------------------------------------------------------------------------------ */
 
-int windows__take_wait(struct windows_loading *loading, sqlite3_stmt *row, struct windows_wait *ret)
+int model_windows__take_wait(struct windows_loading *loading, sqlite3_stmt *row,
+			     struct windows_wait *ret)
 {
 	struct model *model = loading->model;
 	struct windows_wait wait = {
@@ -140,14 +142,14 @@ int windows__take_wait(struct windows_loading *loading, sqlite3_stmt *row, struc
 		.ns = (double)time_of(row, 7),
 		.kept = 1,
 	};
-	int err = windows__find_own(loading, sqlite3_column_int64(row, 1), &wait.reason);
+	int err = model_windows__find_own(loading, sqlite3_column_int64(row, 1), &wait.reason);
 
 	if (!err)
 		*ret = wait;
 	return err;
 }
 
-int windows__by_wait_time(const void *a, const void *b)
+int model_windows__by_wait_time(const void *a, const void *b)
 {
 	const struct windows_wait *x = a, *y = b;
 
@@ -185,29 +187,30 @@ static int add_wait(struct windows_loading *loading, struct windows_service *ser
 static int take_wait(struct windows_loading *loading, sqlite3_stmt *row)
 {
 	const struct windows_one *one =
-		windows__find(loading->windows, sqlite3_column_int64(row, 0));
+		model_windows__find(loading->windows, sqlite3_column_int64(row, 0));
 	struct windows_service *service = one ? &loading->windows->services[one->class->of] : NULL;
 	struct windows_wait wait;
 	int err;
 
-	if (!one || one->weight <= 0 || !windows__is_in(service, WINDOWS_SLOW, one->length_ns))
+	if (!one || one->weight <= 0 ||
+	    !model_windows__is_in(service, WINDOWS_SLOW, one->length_ns))
 		return 0;
-	err = windows__take_wait(loading, row, &wait);
+	err = model_windows__take_wait(loading, row, &wait);
 	wait.ns *= one->weight;
 	return err ? err : add_wait(loading, service, &wait);
 }
 
-int windows__load_kept(struct windows_loading *loading)
+int model_windows__load_kept(struct windows_loading *loading)
 {
 	struct windows *windows = loading->windows;
-	int err = windows__each(loading, sql_kept, 0, take_kept);
+	int err = model_windows__each(loading, sql_kept, 0, take_kept);
 
 	if (!err)
-		err = windows__each(loading, sql_waits, 0, take_wait);
+		err = model_windows__each(loading, sql_waits, 0, take_wait);
 	for (size_t i = 0; i < windows->service_count && !err; i++)
 		if (windows->services[i].wait_count)
 			qsort(windows->services[i].waits, windows->services[i].wait_count,
-			      sizeof(struct windows_wait), windows__by_wait_time);
+			      sizeof(struct windows_wait), model_windows__by_wait_time);
 	return err;
 }
 
@@ -217,7 +220,7 @@ static int take_chosen(struct windows_loading *loading, sqlite3_stmt *row)
 {
 	loading->windows->chosen = calloc(1, sizeof(*loading->windows->chosen));
 	return loading->windows->chosen
-		       ? windows__take_one(loading, row, &loading->windows->chosen->one)
+		       ? model_windows__take_one(loading, row, &loading->windows->chosen->one)
 		       : -ENOMEM;
 }
 
@@ -226,7 +229,7 @@ static int take_relative(struct windows_loading *loading, sqlite3_stmt *row)
 	struct windows_chosen *chosen = loading->windows->chosen;
 	struct windows_one *one = APPEND(&chosen->relatives, &chosen->relative_count);
 
-	return one ? windows__take_one(loading, row, one) : -ENOMEM;
+	return one ? model_windows__take_one(loading, row, one) : -ENOMEM;
 }
 
 static int take_part_of_one(struct windows_loading *loading, sqlite3_stmt *row)
@@ -234,7 +237,7 @@ static int take_part_of_one(struct windows_loading *loading, sqlite3_stmt *row)
 	struct windows_chosen *chosen = loading->windows->chosen;
 	struct windows_row *added;
 	uint32_t reason;
-	int err = windows__take_reason(loading, row, 0, &reason);
+	int err = model_windows__take_reason(loading, row, 0, &reason);
 
 	for (size_t i = 0; i < chosen->row_count && !err; i++) {
 		if (chosen->rows[i].reason != reason)
@@ -255,7 +258,7 @@ static int take_wait_of_one(struct windows_loading *loading, sqlite3_stmt *row)
 	struct windows_chosen *chosen = loading->windows->chosen;
 	struct windows_wait *wait = APPEND(&chosen->waits, &chosen->wait_count);
 
-	return wait ? windows__take_wait(loading, row, wait) : -ENOMEM;
+	return wait ? model_windows__take_wait(loading, row, wait) : -ENOMEM;
 }
 
 /* As time passes: queued, then what its threads did, then the rest. */
@@ -279,13 +282,13 @@ static int by_order(const void *a, const void *b, void *context)
 	return (x->ns < y->ns) - (x->ns > y->ns);
 }
 
-int windows__load_chosen(struct windows_loading *loading)
+int model_windows__load_chosen(struct windows_loading *loading)
 {
 	struct windows *windows = loading->windows;
 	int64_t id = windows->options.id;
 	char *why = loading->options->scope.why;
 	int err = load__is_answered(loading->db, "SELECT 1 FROM window")
-			  ? windows__each(loading, sql_one, id, take_chosen)
+			  ? model_windows__each(loading, sql_one, id, take_chosen)
 			  : 0;
 
 	if (!err && !windows->chosen) {
@@ -294,11 +297,11 @@ int windows__load_chosen(struct windows_loading *loading)
 		return -ESRCH;
 	}
 	if (!err)
-		err = windows__each(loading, sql_parts_of_one, id, take_part_of_one);
+		err = model_windows__each(loading, sql_parts_of_one, id, take_part_of_one);
 	if (!err)
-		err = windows__each(loading, sql_waits_of_one, id, take_wait_of_one);
+		err = model_windows__each(loading, sql_waits_of_one, id, take_wait_of_one);
 	if (!err)
-		err = windows__each(loading, sql_relatives, id, take_relative);
+		err = model_windows__each(loading, sql_relatives, id, take_relative);
 	if (err)
 		return err;
 	if (windows->chosen->row_count)
@@ -306,6 +309,6 @@ int windows__load_chosen(struct windows_loading *loading)
 			sizeof(struct windows_row), by_order, windows->reasons);
 	if (windows->chosen->wait_count)
 		qsort(windows->chosen->waits, windows->chosen->wait_count,
-		      sizeof(struct windows_wait), windows__by_wait_time);
+		      sizeof(struct windows_wait), model_windows__by_wait_time);
 	return 0;
 }

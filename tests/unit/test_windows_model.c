@@ -52,8 +52,8 @@ static const struct windows_row *row_of(const struct windows_service *service, c
 	for (size_t i = 0; i < service->row_count; i++) {
 		char text[200];
 
-		windows__say_reason(&model.windows.reasons[service->rows[i].reason], text,
-				    sizeof(text));
+		model_windows__say_reason(&model.windows.reasons[service->rows[i].reason], text,
+					  sizeof(text));
 		if (!strcmp(text, words))
 			return &service->rows[i];
 	}
@@ -148,10 +148,10 @@ static void bands_have_whole_buckets(void **state)
 	assert_int_equal(service->bands[WINDOWS_FAST].kept, 4);
 	assert_int_equal(service->bands[WINDOWS_SLOW].kept, 10);
 	assert_int_equal(service->bands[WINDOWS_SLOW].length_ns, 20 * 20 * MS);
-	assert_true(windows__is_compared(service));
-	assert_true(windows__is_in(service, WINDOWS_SLOW, 20 * MS));
-	assert_false(windows__is_in(service, WINDOWS_SLOW, MS));
-	assert_false(windows__is_in(service, WINDOWS_FAST, -1 + (1LL << 40)));
+	assert_true(model_windows__is_compared(service));
+	assert_true(model_windows__is_in(service, WINDOWS_SLOW, 20 * MS));
+	assert_false(model_windows__is_in(service, WINDOWS_SLOW, MS));
+	assert_false(model_windows__is_in(service, WINDOWS_FAST, -1 + (1LL << 40)));
 }
 
 static void rows_are_means_and_those_with_most_more_come_first(void **state)
@@ -164,8 +164,8 @@ static void rows_are_means_and_those_with_most_more_come_first(void **state)
 	service = &model.windows.services[0];
 	row = row_of(service, "own: wait.lock");
 	assert_ptr_equal(row, &service->rows[0]);
-	assert_int_equal(windows__mean_ns(service, row, WINDOWS_SLOW), 15 * MS);
-	assert_int_equal(windows__mean_ns(service, row, WINDOWS_FAST), 0);
+	assert_int_equal(model_windows__mean_ns(service, row, WINDOWS_SLOW), 15 * MS);
+	assert_int_equal(model_windows__mean_ns(service, row, WINDOWS_FAST), 0);
 	assert_true(row->is_claimed);
 	/* ±500 µs in turn, of ten. */
 	assert_int_equal((int64_t)(row->error_ns * 3 + 0.5), 500 * US);
@@ -281,11 +281,12 @@ static void the_slowest_are_examples(void **state)
 	sample__write_with_windows(path);
 	load(&(struct model_options) {});
 	service = &model.windows.services[0];
-	assert_int_equal(windows__examples(&model.windows, service, 3, list), 3);
+	assert_int_equal(model_windows__examples(&model.windows, service, 3, list), 3);
 	assert_int_equal(list[0]->id, 401);
 	assert_int_equal(list[0]->length_ns, 20500 * US);
 	assert_int_equal(list[2]->id, 405);
-	assert_int_equal(windows__examples(&model.windows, &model.windows.services[1], 3, list), 0);
+	assert_int_equal(
+		model_windows__examples(&model.windows, &model.windows.services[1], 3, list), 0);
 }
 
 static void a_cut_has_its_part(void **state)
@@ -296,8 +297,8 @@ static void a_cut_has_its_part(void **state)
 	load(&options);
 	assert_int_equal(model.windows.services[0].count, 1000);
 	/* Those that ended later are gone. */
-	assert_null(windows__find(&model.windows, 400));
-	assert_non_null(windows__find(&model.windows, 200));
+	assert_null(model_windows__find(&model.windows, 400));
+	assert_non_null(model_windows__find(&model.windows, 200));
 }
 
 static void windows_of_a_process_stay_with_all_of_its_threads(void **state)
@@ -356,7 +357,7 @@ static void windows_of_one_length_are_not_compared(void **state)
 	assert_int_equal(model.windows.services[0].n, 80000);
 	assert_int_equal(model.windows.services[0].bands[WINDOWS_FAST].count, 5000);
 	assert_int_equal(model.windows.services[0].bands[WINDOWS_SLOW].count, 0);
-	assert_false(windows__is_compared(&model.windows.services[0]));
+	assert_false(model_windows__is_compared(&model.windows.services[0]));
 }
 
 static void the_slowest_are_at_least_twenty(void **state)
@@ -369,7 +370,7 @@ static void the_slowest_are_at_least_twenty(void **state)
 	sample__finish(recording);
 	load(&(struct model_options) {});
 	assert_int_equal(model.windows.services[0].bands[WINDOWS_SLOW].count, 22);
-	assert_true(windows__is_compared(&model.windows.services[0]));
+	assert_true(model_windows__is_compared(&model.windows.services[0]));
 }
 
 static void too_few_windows_are_not_compared(void **state)
@@ -381,7 +382,7 @@ static void too_few_windows_are_not_compared(void **state)
 	sample__finish(recording);
 	load(&(struct model_options) {});
 	assert_int_equal(model.windows.services[0].bands[WINDOWS_FAST].count, 19);
-	assert_false(windows__is_compared(&model.windows.services[0]));
+	assert_false(model_windows__is_compared(&model.windows.services[0]));
 }
 
 /* --- hostile files ---------------------------------------------------------------------------- */
