@@ -30,6 +30,13 @@ static __u64 event_stack(void);
  */
 static __u64 current_run_ns(__u64 now);
 
+/*
+ * A call begins or has returned that is a window, with this depth among the calls of the current
+ * thread. `place`: the number of the function's name. Defined in ledger/windows/calls.bpf.h.
+ */
+static void call_window_begins(__u32 depth);
+static void call_window_ends(__u32 depth, __u32 place);
+
 /* Whether a thread with an account belongs to what the signal records now. */
 static __always_inline bool is_recorded(enum signal_number number, const struct identity *identity)
 {

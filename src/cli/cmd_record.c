@@ -30,6 +30,8 @@ enum {
 	OPTION_SIGNALS,
 	OPTION_SLOW,
 	OPTION_HEAP,
+	OPTION_REQUESTS,
+	OPTION_WINDOW_TEXT,
 	OPTION_REPEAT,
 	OPTION_WARMUP,
 	OPTION_SEED,
@@ -119,6 +121,20 @@ static void choose_signals(struct record_options *options, struct argp_state *st
 	options->run.signals = chosen;
 }
 
+static int parse_windows(int key, const char *arg, struct record_options *options,
+			 struct argp_state *state)
+{
+	bool is_text = key == OPTION_WINDOW_TEXT;
+
+	if (strcmp(arg, is_text ? "none" : "yes") && strcmp(arg, is_text ? "begin" : "no"))
+		cli__refuse(state, "'%s' is not %s", arg, is_text ? "begin or none" : "yes or no");
+	if (is_text)
+		options->run.no_window_text = !strcmp(arg, "none");
+	else
+		options->run.no_requests = !strcmp(arg, "no");
+	return 0;
+}
+
 static int parse_series(int key, const char *arg, struct record_options *options,
 			struct argp_state *state)
 {
@@ -173,6 +189,7 @@ static void finish(struct record_options *options, struct argp_state *state)
 	record__take_like(options, state);
 	check(options, state);
 	options->run.tick_ns = tick_ns(options);
+	options->run.calls = requests__has(&options->requests, "window");
 	if (requests__has(&options->requests, "sample-on") && !options->run.tick_ns)
 		argp_error(state, "--sample-on takes stacks, which are off [--stacks]");
 	choose_signals(options, state);
@@ -217,6 +234,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_HEAP:
 		options->heap = true;
 		return 0;
+	case OPTION_REQUESTS:
+	case OPTION_WINDOW_TEXT:
+		return parse_windows(key, arg, options, state);
 	case OPTION_REPEAT:
 	case OPTION_WARMUP:
 		return parse_series(key, arg, options, state);
@@ -262,6 +282,11 @@ static const struct argp_option option_list[] = {
 	  "Memory for walking stacks without frame pointers (default: 64)", 2 },
 	{ "signals", OPTION_SIGNALS, "LIST", 0,
 	  "Signals besides the ledger: names, all, default, none [see 'gapless list']", 2 },
+	{ "requests", OPTION_REQUESTS, "yes|no", 0,
+	  "Cut the account also by the requests that threads serve, at level full (default: yes)",
+	  2 },
+	{ "window-text", OPTION_WINDOW_TEXT, "begin|none", 0,
+	  "Keep the begin of some requests, at most 64 bytes (default), or no text of them", 2 },
 	REQUESTS_ARGP(2),
 	{ "sample-on", REQUESTS_SAMPLE_ON, "EVENT[/PERIOD]", 0,
 	  "Take also a stack at each PERIODth page-faults, context-switches, GROUP:NAME, …; may be "

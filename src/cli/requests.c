@@ -18,6 +18,7 @@ static const char *option_of(int key)
 	} names[] = { { REQUESTS_EVENT, "event" },
 		      { REQUESTS_PAIR, "pair" },
 		      { REQUESTS_FUNCTION, "function" },
+		      { REQUESTS_WINDOW, "window" },
 		      { REQUESTS_USDT, "usdt" },
 		      { REQUESTS_FORCE_RETURNS, "force-returns" },
 		      { REQUESTS_SAMPLE_ON, "sample-on" } };

@@ -26,6 +26,7 @@ enum {
 	REQUESTS_EVENT = 480,
 	REQUESTS_PAIR,
 	REQUESTS_FUNCTION,
+	REQUESTS_WINDOW,
 	REQUESTS_USDT,
 	REQUESTS_FORCE_RETURNS,
 	REQUESTS_SAMPLE_ON
@@ -50,6 +51,13 @@ enum {
 		  "SPEC",                                                                                  \
 		  0,                                                                                       \
 		  "Time each call of a function: libc:malloc, ./prog:work, 'shop::*'; may be repeated",    \
+		  group },                                                                                 \
+		{ "window",                                                                                \
+		  REQUESTS_WINDOW,                                                                         \
+		  "SPEC",                                                                                  \
+		  0,                                                                                       \
+		  "Cut the account by calls of a function, like --function: where slow ones spent their "  \
+		  "time; may be repeated",                                                                 \
 		  group },                                                                                 \
 		{ "usdt",                                                                                  \
 		  REQUESTS_USDT,                                                                           \

@@ -32,6 +32,9 @@ struct run_options {
 	uint64_t slow_ns;                    /* operations that take this long become events */
 	uint32_t refused_signal;             /* test switch, see ledger_options */
 	bool no_slow_calls;                  /* no events for syscalls: programs load faster */
+	bool no_requests;                    /* the account is not cut by requests */
+	bool no_window_text;                 /* no text of requests is recorded */
+	bool calls;                          /* the account is cut by calls of functions */
 	bool no_peers;                       /* do not look up the other ends of pipes */
 	bool outside;                 /* threads that keep the target waiting get accounts too */
 	bool (*is_interrupted)(void); /* true if the user wants to stop; may be NULL */

@@ -160,7 +160,9 @@ int run__open(const struct run_options *options, struct recording *recording,
 	struct ledger_options ledger_options = {
 		.target = &options->target,
 		.full = options->full,
-		.windows = options->full,
+		.requests = options->full && !options->no_requests,
+		.calls = options->calls,
+		.no_window_text = options->no_window_text,
 		.refused_signal = options->refused_signal,
 		.no_events = options->no_slow_calls,
 		.early = options->early,
@@ -200,7 +202,7 @@ int run__open(const struct run_options *options, struct recording *recording,
 	if (!err)
 		err = counts__new(run->ledger, recording, options->full, &run->counts);
 	if (!err && ledger__has_windows(run->ledger))
-		err = windows__new(recording, run->ledger, run->collect, &run->windows);
+		err = windows__new(recording, run->ledger, run->collect, run->parts, &run->windows);
 	if (!err)
 		err = start_stacks(run, options);
 	if (!err)

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/words.h"
+#include "core/signal.h"
 #include "ledger/windows/reader.h"
 #include "record/window_text.h"
 #include "recording/window_rows.h"
@@ -50,6 +51,7 @@ struct windows {
 	struct recording *recording;
 	struct ledger *ledger;
 	struct collect *collect;
+	const struct part *signals;
 	struct band *bands; /* WINDOW_BANDS of them */
 	struct map band_of; /* by class and bucket: points into bands */
 	struct slow slow[WINDOW_CLASSES];
@@ -59,7 +61,7 @@ struct windows {
 };
 
 int windows__new(struct recording *recording, struct ledger *ledger, struct collect *collect,
-		 struct windows **ret)
+		 const struct part *signals, struct windows **ret)
 {
 	struct windows *windows = calloc(1, sizeof(*windows));
 
@@ -73,6 +75,7 @@ int windows__new(struct recording *recording, struct ledger *ledger, struct coll
 	windows->recording = recording;
 	windows->ledger = ledger;
 	windows->collect = collect;
+	windows->signals = signals;
 	*ret = windows;
 	return 0;
 }
@@ -99,12 +102,23 @@ uint64_t windows__malformed(const struct windows *windows)
 
 /* --- classes -------------------------------------------------------------------------------- */
 
-static void name_service(const struct window_class_record *record, char *ret, size_t size)
+/* The signal that has the probes knows their names. */
+static void name_function(const struct windows *windows, uint32_t place, char *ret, size_t size)
+{
+	for (const struct part *part = windows->signals; part->signal; part++)
+		if (part->signal->number == SIGNAL_functions && part->signal->place)
+			part->signal->place(place, ret, size);
+}
+
+static void name_service(const struct windows *windows, const struct window_class_record *record,
+			 char *ret, size_t size)
 {
 	bool is_client = record->key.kind == WINDOW_CLIENT;
 
 	*ret = '\0';
-	if (ADDRESS_IS_KNOWN(record->key.family)) {
+	if (record->key.kind == WINDOW_CALL) {
+		name_function(windows, record->key.port, ret, size);
+	} else if (ADDRESS_IS_KNOWN(record->key.family)) {
 		address__name(
 			record->key.family, is_client ? record->ends.peer : record->ends.local,
 			is_client ? record->ends.peer_port : record->ends.local_port, ret, size);
@@ -135,7 +149,7 @@ static int take_class(struct windows *windows, const struct window_class_record 
 	row.protocol = protocols[record->key.protocol];
 	row.status = statuses[record->key.status];
 	row.process = collect__process(windows->collect, (int64_t)record->thread);
-	name_service(record, service, sizeof(service));
+	name_service(windows, record, service, sizeof(service));
 	if (record->key.text)
 		window_text__class(record->key.protocol, record->text, name, sizeof(name));
 	return window_rows__put_class(windows->recording, &row);

@@ -13,9 +13,12 @@
 
 struct windows;
 
-/* What is passed belongs to the caller and must outlive *ret. */
+/*
+ * What is passed belongs to the caller and must outlive *ret. `signals`, an array that ends with a
+ * NULL signal, knows the names of functions.
+ */
 int windows__new(struct recording *recording, struct ledger *ledger, struct collect *collect,
-		 struct windows **ret);
+		 const struct part *signals, struct windows **ret);
 void windows__free(struct windows *windows);
 
 /* Callback for ledger__open(): takes a record of the kernel half. `context`: the windows. */

@@ -58,13 +58,13 @@ static __always_inline __u32 talk_kind(__u64 nr)
  */
 static __always_inline void windows_at_enter(void *ctx, __u32 kind)
 {
-	if (with_windows && kind >= TALK_POLL)
+	if (with_requests && kind >= TALK_POLL)
 		bpf_tail_call(ctx, &windows_enter, 0);
 }
 
 static __always_inline void windows_at_exit(void *ctx, __u32 kind, __u64 window)
 {
-	if (with_windows && (window || (kind && kind != TALK_CLOSE && kind != TALK_PAIR &&
+	if (with_requests && (window || (kind && kind != TALK_CLOSE && kind != TALK_PAIR &&
 					kind != TALK_ACCEPT)))
 		bpf_tail_call(ctx, &windows_exit, 0);
 }

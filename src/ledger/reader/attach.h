@@ -28,8 +28,10 @@ struct ledger_options {
 	 * wanted too. Each of these processes must have one thread when ledger__open() is called.
 	 */
 	bool early;
-	uint32_t gated_pid;  /* a process that is wanted from its exec on; 0: none */
-	bool windows;        /* requests and calls, at level full; see windows/windows.h */
+	uint32_t gated_pid; /* a process that is wanted from its exec on; 0: none */
+	/* By what the account is cut, see windows/windows.h: */
+	bool requests;       /* only at level full */
+	bool calls;          /* of functions that the signal functions probes */
 	bool no_window_text; /* no text of requests leaves the kernel half */
 	bool outside;        /* also open accounts of threads that keep the target waiting */
 	uint32_t drop_every; /* test switch: ignore every Nth wakeup; 0: none */

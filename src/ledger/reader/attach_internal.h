@@ -39,7 +39,7 @@ struct ledger {
 	int cpus;
 	void *calls, *histograms, *cpu_accounts;
 	void *bands, *band_infos; /* of windows; NULL: off */
-	char *buffer; /* READ_BYTES long, for snapshots */
+	char *buffer;             /* READ_BYTES long, for snapshots */
 	struct series_barrier barrier;
 	uint64_t swapped_ns; /* when the two maps of waits were last swapped */
 	struct ledger_calibration calibration;

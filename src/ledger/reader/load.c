@@ -57,7 +57,10 @@ static const struct hook hooks[] = {
 	{ "signal_deliver", { "on_signal_deliver" }, 0, NEED_FULL | NEED_STACKS },
 	{ "sock_send_length", { "on_sock_send" }, 0, NEED_SCHED },
 	{ "sock_recv_length", { "on_sock_receive" }, 0, NEED_SCHED },
-	{ "sk_data_ready", { "windows_on_readable", "windows_on_readable_entry" }, 0, NEED_WINDOWS },
+	{ "sk_data_ready",
+	  { "windows_on_readable", "windows_on_readable_entry" },
+	  0,
+	  NEED_WINDOWS },
 	{ "sched_process_exec", { "on_exec" }, HOOK_VITAL },
 	{ "task_rename", { "on_rename" }, 0, NEED_NAMES },
 	{ "cgroup_attach_task", { "on_cgroup_attach" }, 0, NEED_CGROUPS },
@@ -71,8 +74,7 @@ static unsigned needs_of(const struct ledger_options *options)
 	return (options->full ? NEED_FULL : NEED_SCHED) | (options->tick_ns ? NEED_STACKS : 0) |
 	       (options->target->name_count ? NEED_NAMES : 0) |
 	       (options->target->cgroups.count ? NEED_CGROUPS : 0) |
-	       (options->with_cgroups ? NEED_IDENTITY : 0) |
-	       (options->windows ? NEED_WINDOWS : 0);
+	       (options->with_cgroups ? NEED_IDENTITY : 0) | (options->requests ? NEED_WINDOWS : 0);
 }
 
 /* Size of a thread's kernel stack: 16 KiB, or one page if pages are larger. */
@@ -351,10 +353,10 @@ int parts__load(struct ledger *ledger, const struct ledger_options *options,
 	if (!all.parts)
 		all.parts = &none;
 	parts__switch_all(all.parts, true);
-	all.windows = all.windows && all.full && !all.by_class;
+	all.requests = all.requests && all.full && !all.by_class;
 	err = try_to_load(ledger, &all, features);
-	if (err && all.windows) {
-		all.windows = false;
+	if (err && all.requests) {
+		all.requests = false;
 		err = try_to_load_without_windows(ledger, &all, features);
 	}
 	if (err && parts__any(all.parts))

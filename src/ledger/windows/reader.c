@@ -10,17 +10,30 @@
 #include "ledger/windows/reader_internal.h"
 #include "vocabulary/calls.h"
 
+/* Only calls are windows. */
+static int leave_out_requests(const struct ledger_bpf *skel)
+{
+	bpf_program__set_autoload(skel->progs.windows_on_enter, false);
+	bpf_program__set_autoload(skel->progs.windows_on_exit, false);
+	bpf_program__set_autoload(skel->progs.windows_on_readable, false);
+	bpf_program__set_autoload(skel->progs.windows_on_readable_entry, false);
+	return bpf_map__set_max_entries(skel->maps.windows_sockets, 1);
+}
+
 int reader__set_knobs(struct ledger *ledger, const struct ledger_options *options)
 {
 	struct ledger_bpf *skel = ledger->skel;
 	uint8_t bytes[CALL_NUMBERS];
 
-	skel->rodata->with_windows = options->windows;
+	skel->rodata->with_windows = options->requests || options->calls;
+	skel->rodata->with_requests = options->requests;
 	skel->rodata->without_text = options->no_window_text;
 	calls__bytes(bytes);
 	memcpy((void *)skel->rodata->bytes_of, bytes, sizeof(bytes));
-	if (!options->windows)
+	if (!skel->rodata->with_windows)
 		return parts__leave_out(skel->obj, "windows");
+	if (!options->requests && leave_out_requests(skel))
+		return -EINVAL;
 	return bpf_map__set_max_entries(skel->maps.windows_bands,
 					(uint32_t)ledger->cpus * WINDOW_BANDS);
 }
@@ -38,7 +51,7 @@ int reader__attach(struct ledger *ledger)
 	const struct ledger_bpf *skel = ledger->skel;
 	int err;
 
-	if (!skel->rodata->with_windows)
+	if (!skel->rodata->with_requests)
 		return 0;
 	err = put_program(skel->maps.windows_enter, skel->progs.windows_on_enter);
 	if (!err)

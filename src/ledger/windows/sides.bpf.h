@@ -133,14 +133,16 @@ static __always_inline void changes_window(const struct exchange *of)
 	if (other && worker->resumed_ns && of->socket->phase == PHASE_ASKED &&
 	    other->phase == PHASE_ASKED) {
 		count_window(WINDOWS_CONTRADICTED, 1);
+		if (is_innermost(of->thread, worker->serial))
+			of->thread->window = 0;
 		worker->serial = 0;
-		of->thread->window = 0;
 		if (worker->begin_ns > of->socket->cursor_ns) {
 			gap_ends(of->socket, worker->begin_ns, WINDOW_PART_ELSEWHERE, 0);
 			worker->serial = of->socket->window.serial;
 			worker->inode = of->socket->inode;
 			worker->place = of->place;
-			of->thread->window = WINDOW_OF(worker->serial);
+			if (!of->thread->window)
+				of->thread->window = WINDOW_OF(worker->serial);
 		}
 		worker->resumed_ns = 0;
 		return;
@@ -176,8 +178,11 @@ static __always_inline void answer_goes(const struct exchange *of)
 		answers_next(socket, of->talk->sock);
 		socket->window.thread = of->thread->id;
 		socket->status = status_of_http(http_status(&of->message->head));
-		if (goes_on)
+		if (goes_on) {
+			if (is_innermost(of->thread, of->worker->serial))
+				of->thread->window = WINDOW_OF(socket->window.serial);
 			of->worker->serial = socket->window.serial;
+		}
 	}
 	if (!works_for(of) && of->worker->serial)
 		changes_window(of);
@@ -194,10 +199,11 @@ static __always_inline void answer_goes(const struct exchange *of)
 	socket->phase = PHASE_ANSWERED;
 	if (!ends)
 		return;
+	if (is_innermost(of->thread, of->worker->serial))
+		of->thread->window = 0;
 	of->worker->serial = 0;
 	of->worker->served_inode = socket->inode;
 	of->worker->served_ns = of->now;
-	of->thread->window = 0;
 	window_ends(socket, PHASE_ANSWERED, of->talk->sock);
 }
 

@@ -18,8 +18,8 @@
 #include "ledger/windows/fold.h"
 #include "ledger/windows/windows.h"
 
-const volatile bool without_text; /* no text of requests leaves the kernel */
-const volatile __u32 window_cpus; /* CPUs that have bands */
+const volatile bool with_requests; /* not only calls */
+const volatile bool without_text;  /* no text of requests leaves the kernel */
 
 enum window_phase {
 	PHASE_NONE,     /* no window */
@@ -213,11 +213,15 @@ static __always_inline void sum_up(const struct window *window, __u32 band)
 		count_window(WINDOWS_LOST, window->n);
 		return;
 	}
-	/* Counted last: user space reads this meanwhile. */
+	/*
+	 * Atomic because a program of a uprobe may lose the CPU. Counted last: user space reads
+	 * this meanwhile.
+	 */
 	for (int i = 0; i < WINDOW_COLUMNS; i++)
-		sums->ns[i] += window->ns[i];
-	sums->n += window->n;
-	sums->count++;
+		if (window->ns[i])
+			__sync_fetch_and_add(&sums->ns[i], window->ns[i]);
+	__sync_fetch_and_add(&sums->n, window->n);
+	__sync_fetch_and_add(&sums->count, 1);
 }
 
 /*

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "ledger/windows/calls.bpf.h"
 #include "ledger/windows/sides.bpf.h"
 
 /* Two arrays with one program each: all programs of an array have the same tracepoint. */
@@ -70,7 +71,7 @@ static __always_inline void is_readable(struct sock *sk)
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(windows_on_readable, struct sock *sk)
 {
-	if (base_ns && with_windows)
+	if (base_ns && with_requests)
 		is_readable(sk);
 	return 0;
 }
@@ -79,7 +80,7 @@ int BPF_PROG(windows_on_readable, struct sock *sk)
 SEC("fentry/sock_def_readable")
 int BPF_PROG(windows_on_readable_entry, struct sock *sk)
 {
-	if (base_ns && with_windows)
+	if (base_ns && with_requests)
 		is_readable(sk);
 	return 0;
 }
@@ -281,13 +282,6 @@ static __always_inline void note_blocked(struct thread *thread, struct task_stru
 		note_window_wait(worker, socket, thread);
 }
 
-static __always_inline struct here *claimed_by(struct task_struct *current)
-{
-	struct here *here = here_now();
-
-	return here && here->task == (__u64)current ? here : NULL;
-}
-
 SEC("tp_btf/sys_exit")
 int BPF_PROG(windows_on_exit, struct pt_regs *regs, long ret)
 {
@@ -297,7 +291,7 @@ int BPF_PROG(windows_on_exit, struct pt_regs *regs, long ret)
 	__u32 nr = (__u32)syscall_of(regs) & (LEDGER_SYSCALLS - 1), kind;
 	__u64 now;
 
-	if (!with_windows || !thread || thread->flags & (THREAD_OUTSIDE | THREAD_EXITING))
+	if (!with_requests || !thread || thread->flags & (THREAD_OUTSIDE | THREAD_EXITING))
 		return 0;
 	now = time_of_event(thread, here);
 	if (!base_ns || now < base_ns || is_over(now))
@@ -373,7 +367,7 @@ int BPF_PROG(windows_on_enter, struct pt_regs *regs, long id)
 	struct here *here = claimed_by(current);
 	__u64 now;
 
-	if (!with_windows || !thread || thread->flags & (THREAD_OUTSIDE | THREAD_EXITING))
+	if (!with_requests || !thread || thread->flags & (THREAD_OUTSIDE | THREAD_EXITING))
 		return 0;
 	now = time_of_event(thread, here);
 	if (!base_ns || now < base_ns || is_over(now))

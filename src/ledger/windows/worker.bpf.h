@@ -79,9 +79,31 @@ static __always_inline void add_account(__u64 to[SLOT_COUNT], const struct threa
 		to[SLOT_RUN_KERNEL] += sign * here->kernel_ns;
 		to[SLOT_RUN_IRQ] += sign * here->irq_ns;
 	}
+	since_ns = now - since_ns;
+	if (with_interrupts && SLOT_IS_RUN(slot)) {
+		__u64 taken_ns = interrupts_pending();
+
+		taken_ns = taken_ns < since_ns ? taken_ns : since_ns;
+		to[SLOT_RUN_IRQ] += sign * taken_ns;
+		since_ns -= taken_ns;
+	}
 	barrier_var(slot);
 	if (slot < SLOT_COUNT)
-		to[slot] += sign * (now - since_ns);
+		to[slot] += sign * since_ns;
+}
+
+/* What the current thread has on its CPU; NULL: nothing. */
+static __always_inline struct here *claimed_by(struct task_struct *current)
+{
+	struct here *here = here_now();
+
+	return here && here->task == (__u64)current ? here : NULL;
+}
+
+/* Whether samples of the thread belong to this window. In a call that is a window, they do not. */
+static __always_inline bool is_innermost(const struct thread *thread, __u64 serial)
+{
+	return thread->window >> 1 == serial;
 }
 
 static __always_inline void set_base(struct window_worker *worker, const struct thread *thread,
@@ -118,7 +140,8 @@ static __always_inline void segment_begins(struct window_worker *worker,
 	socket->last_worker = thread->id;
 	set_base(worker, thread, here, now);
 	note_last_wait(worker, thread);
-	thread->window = WINDOW_OF(worker->serial);
+	if (!thread->window)
+		thread->window = WINDOW_OF(worker->serial);
 }
 
 /* The socket of the worker's window, if the window is still open. */
@@ -220,12 +243,14 @@ VERIFIED_ONCE int segment_ends(struct window_worker *worker, struct thread *thre
 	if (socket) {
 		note_window_wait(worker, socket, thread);
 		book_segment(worker, socket, thread, here, now);
-		if (__sync_lock_test_and_set(&thread->window, 0) & WINDOW_SAMPLED)
+		if (is_innermost(thread, worker->serial) &&
+		    __sync_lock_test_and_set(&thread->window, 0) & WINDOW_SAMPLED)
 			socket->marked = 1;
 		worker->served_inode = worker->inode;
 		worker->served_ns = now;
 	}
-	thread->window = 0;
+	if (is_innermost(thread, worker->serial))
+		thread->window = 0;
 	worker->serial = 0;
 	worker->resumed_ns = 0;
 	return 0;
@@ -240,6 +265,7 @@ static __always_inline void segment_goes_on(struct window_worker *worker,
 	book_segment(worker, socket, thread, here, now);
 	set_base(worker, thread, here, now);
 	worker->resumed_ns = 0;
-	if (__sync_fetch_and_and(&thread->window, ~WINDOW_SAMPLED) & WINDOW_SAMPLED)
+	if (is_innermost(thread, worker->serial) &&
+	    __sync_fetch_and_and(&thread->window, ~WINDOW_SAMPLED) & WINDOW_SAMPLED)
 		socket->marked = 1;
 }

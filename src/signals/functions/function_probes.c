@@ -15,12 +15,21 @@
 _Static_assert(FUNCTIONS_SITES == UPROBES_MOST + 1, "one for each site, and the calibration");
 _Static_assert(sizeof(struct probe_argument) == sizeof(struct usdt_argument), "the same");
 
-#define MOST_SPECS 32 /* of --function, and of --usdt */
+#define MOST_SPECS 32 /* of each option */
+
+static const struct {
+	const char *name;
+	size_t most;
+} option_words[] = {
+	[FUNCTION_CALLS] = { "function", MOST_SPECS },
+	[FUNCTION_WINDOW] = { "window", 16 },
+	[FUNCTION_USDT] = { "usdt", MOST_SPECS },
+};
 
 /* What the command line names. */
 static struct {
-	const char *specs[2 * MOST_SPECS];
-	bool is_probe[2 * MOST_SPECS]; /* --usdt */
+	const char *specs[FUNCTION_OPTIONS * MOST_SPECS];
+	enum function_option options[FUNCTION_OPTIONS * MOST_SPECS];
 	size_t count;
 	bool force_returns; /* also where an exception would end the program */
 } asked;
@@ -58,26 +67,27 @@ static int parse(const char *text, bool is_probe, struct uprobe_spec *ret)
 	return is_probe ? uprobes__parse_usdt(text, ret) : uprobes__parse(text, ret);
 }
 
-int function_probes__ask(const char *text, bool is_probe, char *why, size_t size)
+int function_probes__ask(const char *text, enum function_option option, char *why, size_t size)
 {
+	bool is_probe = option == FUNCTION_USDT;
 	struct uprobe_spec spec;
 	size_t same = 0;
 	int err = parse(text, is_probe, &spec);
 
 	for (size_t i = 0; i < asked.count; i++)
-		same += asked.is_probe[i] == is_probe;
+		same += asked.options[i] == option;
 	if (err)
 		snprintf(why, size, "'%s' is not a %s", text,
 			 is_probe ? "probe [like 'python:gc__start' or "
 				    "'/usr/bin/prog:provider:name']"
 				  : "function [like 'libc:malloc', './prog:work' or "
 				    "'./prog:0x1139']");
-	else if (same == MOST_SPECS)
-		snprintf(why, size, "at most %d [one can have a pattern: 'libc:mem*']", MOST_SPECS);
-	if (err || same == MOST_SPECS)
+	else if (same == option_words[option].most)
+		snprintf(why, size, "at most %zu [one can have a pattern: 'libc:mem*']", same);
+	if (err || same == option_words[option].most)
 		return err ? -EINVAL : -E2BIG;
 	asked.specs[asked.count] = text;
-	asked.is_probe[asked.count++] = is_probe;
+	asked.options[asked.count++] = option;
 	return 0;
 }
 
@@ -102,15 +112,19 @@ static uint32_t place_of(const struct uprobe_site *site)
 	return (uint32_t)chosen.places;
 }
 
-static uint16_t flags_of(const struct uprobe_site *site, bool is_probe)
+static uint16_t flags_of(const struct uprobe_site *site, enum function_option option)
 {
+	bool is_probe = option == FUNCTION_USDT;
 	bool at_entry = site->place.flags & FINDER_AT_ENTRY, is_go = site->place.flags & FINDER_GO;
 	bool may_throw = site->place.flags & FINDER_MAY_THROW && !asked.force_returns;
 	int flags = is_probe ? FUNCTIONS_IS_PROBE : 0;
 
+	if (option == FUNCTION_WINDOW)
+		flags |= FUNCTIONS_IS_WINDOW;
 	if (!site->file)
-		return site->place.offset ? FUNCTIONS_COUNT_ONLY | FUNCTIONS_NO_CALLER
-					  : FUNCTIONS_IN_KERNEL;
+		return (uint16_t)(flags |
+				  (site->place.offset ? FUNCTIONS_COUNT_ONLY | FUNCTIONS_NO_CALLER
+						      : FUNCTIONS_IN_KERNEL));
 	if (!is_probe && (is_go || may_throw || !at_entry))
 		flags |= FUNCTIONS_COUNT_ONLY;
 	if (!at_entry)
@@ -118,10 +132,10 @@ static uint16_t flags_of(const struct uprobe_site *site, bool is_probe)
 	return (uint16_t)flags;
 }
 
-static void add_site(const struct uprobe_site *site, bool is_probe)
+static void add_site(const struct uprobe_site *site, enum function_option option)
 {
 	uint32_t place = place_of(site), number = (uint32_t)set.count;
-	uint16_t flags = flags_of(site, is_probe);
+	uint16_t flags = flags_of(site, option);
 
 	if (!probe_set__add(&set, site, chosen.names[place],
 			    !(flags & (FUNCTIONS_COUNT_ONLY | FUNCTIONS_IS_PROBE))))
@@ -198,13 +212,13 @@ static int resolve(struct finder *finder, size_t number, const struct uprobe_sco
 {
 	const char *text = asked.specs[number];
 	struct uprobe_spec spec = {};
-	int err = parse(text, asked.is_probe[number], &spec);
+	enum function_option option = asked.options[number];
+	int err = parse(text, option == FUNCTION_USDT, &spec);
 
 	if (!err)
 		err = uprobes__resolve(finder, &spec, scope, &chosen.sites);
 	if (err) {
-		log_error("--%s '%s': %s", asked.is_probe[number] ? "usdt" : "function", text,
-			  chosen.sites.why);
+		log_error("--%s '%s': %s", option_words[option].name, text, chosen.sites.why);
 		return err;
 	}
 	if (chosen.sites.more)
@@ -220,7 +234,7 @@ DEFINE_CLEANUP(struct finder *, finder__free)
 int function_probes__find(const struct uprobe_scope *scope, uint32_t budget_ppm)
 {
 	cleanup(finder__free_p) struct finder *finder = NULL;
-	size_t ends[2 * MOST_SPECS] = {};
+	size_t ends[FUNCTION_OPTIONS * MOST_SPECS] = {};
 	int err;
 
 	forget();
@@ -233,9 +247,9 @@ int function_probes__find(const struct uprobe_scope *scope, uint32_t budget_ppm)
 	/* The array of sites has moved while it was growing, but does not any more. */
 	for (size_t i = 0, at = 0; i < asked.count && !err; i++)
 		for (; at < ends[i]; at++)
-			add_site(&chosen.sites.all[at], asked.is_probe[i]);
+			add_site(&chosen.sites.all[at], asked.options[i]);
 	if (!err && !set.count) {
-		log_error("there is no place to probe [--function, --usdt]");
+		log_error("there is no place to probe [--function, --window, --usdt]");
 		err = -ENODATA;
 	}
 	if (err)

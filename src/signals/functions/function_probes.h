@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The places that the user has chosen with --function and --usdt. There is one choice at a time.
- * Functions log, except where it is said.
+ * The places that the user has chosen with --function, --window and --usdt. There is one choice at
+ * a time. Functions log, except where it is said.
  */
 #pragma once
 
@@ -13,11 +13,14 @@
 #include "core/signal.h"
 #include "core/uprobes.h"
 
+/* The options that name places. */
+enum function_option { FUNCTION_CALLS, FUNCTION_WINDOW, FUNCTION_USDT, FUNCTION_OPTIONS };
+
 /*
- * Takes the argument of --function or, if `is_probe`, of --usdt, which the caller keeps. -EINVAL,
- * -E2BIG: `why` says what is wrong. Does not log.
+ * Takes the argument of an option, which the caller keeps. -EINVAL, -E2BIG: `why` says what is
+ * wrong. Does not log.
  */
-int function_probes__ask(const char *text, bool is_probe, char *why, size_t size);
+int function_probes__ask(const char *text, enum function_option option, char *why, size_t size);
 /* Times also functions through which an exception may pass. */
 void function_probes__force_returns(void);
 

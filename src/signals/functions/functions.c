@@ -30,12 +30,17 @@ static const struct column columns[] = {
 
 static int take_function(const char *arg, char *why, size_t size)
 {
-	return function_probes__ask(arg, false, why, size);
+	return function_probes__ask(arg, FUNCTION_CALLS, why, size);
+}
+
+static int take_window(const char *arg, char *why, size_t size)
+{
+	return function_probes__ask(arg, FUNCTION_WINDOW, why, size);
 }
 
 static int take_usdt(const char *arg, char *why, size_t size)
 {
-	return function_probes__ask(arg, true, why, size);
+	return function_probes__ask(arg, FUNCTION_USDT, why, size);
 }
 
 static int take_force_returns(const char *arg, char *why, size_t size)
@@ -46,6 +51,7 @@ static int take_force_returns(const char *arg, char *why, size_t size)
 
 static const struct signal_option options[] = {
 	{ "function", take_function },
+	{ "window", take_window },
 	{ "usdt", take_usdt },
 	{ "force-returns", take_force_returns },
 	{},
@@ -159,7 +165,7 @@ static int refresh(struct bpf_object *object, struct bpf_link *const *links, boo
 const struct signal functions_signal = {
 	.name = "functions",
 	.number = SIGNAL_functions,
-	.about = "functions that --function names: calls, duration, return value, callers; USDT",
+	.about = "functions that --function or --window names: calls, duration, return value; USDT",
 	.events = "calls",
 	.on_request = true,
 	.options = options,

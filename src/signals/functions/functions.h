@@ -29,6 +29,7 @@ enum functions_site_flags {
 	FUNCTIONS_IS_PROBE = 2,   /* USDT */
 	FUNCTIONS_NO_CALLER = 4,  /* not at the entry: the return address is elsewhere */
 	FUNCTIONS_IN_KERNEL = 8,
+	FUNCTIONS_IS_WINDOW = 16, /* its calls are windows */
 };
 
 /* What the kernel half needs to know of a place. */
