@@ -12,9 +12,12 @@
 #include "model/windows_internal.h"
 #include "vocabulary/histogram.h"
 
+/* Classes without a row are those without room for one of their own. */
 static const char sql_classes[] =
 	"SELECT c.id, c.kind, c.protocol, c.service, c.name, c.status, c.process, p.pid, p.comm"
-	" FROM window_class c LEFT JOIN process p ON p.id = c.process ORDER BY c.id";
+	" FROM window_class c LEFT JOIN process p ON p.id = c.process"
+	" UNION ALL SELECT DISTINCT class, '', '', '(various)', '', '', 0, 0, '' FROM window_band"
+	" WHERE class NOT IN (SELECT id FROM window_class) ORDER BY 1";
 
 DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 
@@ -78,24 +81,6 @@ int model_windows__sign(const struct windows_reason *reason)
 bool model_windows__is_part(const struct windows_reason *reason, enum window_words_part part)
 {
 	return !strcmp(reason->part, window_words__part(part)->key);
-}
-
-void model_windows__say_reason(const struct windows_reason *reason, char *text, size_t size)
-{
-	int part = window_words__find_part(reason->part);
-
-	*text = '\0';
-	if (part >= 0)
-		words__say(text, size, "%s", window_words__part(part)->words);
-	else if (!reason->state)
-		words__say(text, size, "%s", words__clean(reason->part, 30).text);
-	else if (!reason->cause)
-		words__say(text, size, "own: %s",
-			   !strcmp(reason->state, "run") ? "running"
-							 : words__clean(reason->state, 14).text);
-	else
-		words__say(text, size, "own: %s.%s", words__clean(reason->state, 14).text,
-			   words__clean(reason->cause, 14).text);
 }
 
 static int find_reason(struct windows_loading *loading, struct windows_reason reason, uint32_t *ret)

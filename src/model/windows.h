@@ -163,7 +163,11 @@ int64_t model_windows__mean_ns(const struct windows_service *service, const stru
 /* Finds up to `most` of the slowest windows with details of a service. Returns how many. */
 size_t model_windows__examples(const struct windows *windows, const struct windows_service *service,
 			       size_t most, const struct windows_one **ret);
-/* "queued: busy with other requests", "own: running", "own: wait.lock" */
+/* Appends to `text`, with cleaned names: "queued: busy with other requests", "own: running", "own: wait.lock" */
 void model_windows__say_reason(const struct windows_reason *reason, char *text, size_t size);
-/* Whether all of it is time of the kind of reason: a part by its key, or "own" by its state. */
+/* " to nginx (HTTP, 127.0.0.1:8080)", " of app to 10.0.0.2:5432 (PostgreSQL)", " of app:handle" */
+void model_windows__say_service(const struct windows_service *service, char *text, size_t size);
+/* "41,607 requests"; "800,000 requests in 50,000 windows" where the two differ. */
+void model_windows__say_count(const struct windows_service *service, int64_t count, int64_t n,
+			      char *text, size_t size);
 bool model_windows__is_part(const struct windows_reason *reason, enum window_words_part part);
