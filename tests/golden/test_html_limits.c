@@ -214,7 +214,7 @@ static void samples_of_waits_that_have_no_room_are_counted(void **state)
 		      "INSERT INTO wait VALUES(1001, 6, 1, 4, 'owner', 1000000000, 1, 0, '', 0, 0);"
 		      "INSERT INTO sample SELECT NULL, s.end_ns, n.i, 6, k.id, 0, 4, 1, 1000000,"
 		      " 1000000, 1000000, 1, 0, NULL, NULL, NULL, NULL, 0, 0,"
-		      " NULL, 0, 0, NULL FROM slice s, n,"
+		      " NULL, 0, 0, NULL, 0 FROM slice s, n,"
 		      " (SELECT id FROM stack ORDER BY id LIMIT 6) k;"
 		      "UPDATE sample SET object = 4711 WHERE id = (SELECT max(id) FROM sample)");
 	page = document(path, &(struct model_options) {});
