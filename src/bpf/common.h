@@ -20,12 +20,8 @@ char LICENSE[] SEC("license") = "GPL";
  */
 #define VERIFIED_ONCE __noinline
 
-/*
- * Law 3: every path that drops data increments one of these counters, and the report shows them.
- * They have a section of their own, so that the user half finds them in any object without knowing
- * the object's other variables.
- */
-__u64 lost[LOST_COUNT] SEC(".data.lost");
+/* Law 3: every path that drops data increments one of these counters, and the report shows them. */
+__u64 lost[LOST_COUNT];
 
 static __always_inline void count_lost(enum lost why)
 {

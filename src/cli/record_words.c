@@ -31,14 +31,16 @@ DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 static const char *const like_names[] = { "level",  "rate",      "stacks",     "no-stacks",
 					  "budget", "seed",      "table-size", "signals",
 					  "slow",   "warmup",    "duration",   "event",
-					  "pair",   "sample-on", "requests",   "window-text", NULL };
+					  "pair",   "sample-on", "requests",   "window-text",
+					  NULL };
 
 /* What a recording may say, but only the user may ask for: it names files, or is dangerous. */
 static bool is_up_to_user(const char *name, const char *value)
 {
 	if (!strcmp(name, "pair"))
 		return value && (strstr(value, "function:") || strstr(value, "usdt:"));
-	return !strcmp(name, "function") || !strcmp(name, "window") || !strcmp(name, "usdt") || !strcmp(name, "force-returns");
+	return !strcmp(name, "function") || !strcmp(name, "window") || !strcmp(name, "usdt") ||
+	       !strcmp(name, "force-returns");
 }
 
 struct source {

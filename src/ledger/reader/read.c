@@ -182,7 +182,7 @@ uint64_t ledger__outside(const struct ledger *ledger, enum ledger_outside which)
 
 uint64_t ledger__lost(const struct ledger *ledger, enum lost which)
 {
-	return ledger->skel->data_lost->lost[which];
+	return ledger->skel->bss->lost[which];
 }
 
 uint64_t ledger__recursion_misses(const struct ledger *ledger)

@@ -318,3 +318,16 @@ static __always_inline void answer_comes(const struct exchange *of)
 	if (ends)
 		window_ends(socket, PHASE_ANSWERED, of->talk->sock);
 }
+
+/* The other side closed the connection, which is how many answers end. */
+static __always_inline void answer_is_complete(const struct exchange *of)
+{
+	struct socket_window *socket = of->socket, *parent;
+
+	if (socket->kind != WINDOW_CLIENT || socket->phase != PHASE_ANSWERED)
+		return;
+	parent = parent_of(socket, socket->window.parent);
+	if (parent)
+		resumes(of, parent, 0);
+	window_ends(socket, PHASE_ANSWERED, of->talk->sock);
+}

@@ -202,6 +202,9 @@ static __always_inline void bytes_pass(struct thread *thread, struct here *here,
 	if (ret <= 0) {
 		if (is_sent && ret == -EAGAIN)
 			of.socket->flags |= SOCKET_CHOKED;
+		of.worker = worker_of(current, false);
+		if (!is_sent && !ret)
+			answer_is_complete(&of);
 		return;
 	}
 	if (!of.talk->is_met) {
