@@ -239,28 +239,29 @@ static __always_inline void resumes(const struct exchange *of, struct socket_win
 	worker->resumed_ns = of->now;
 }
 
+/*
+ * A connection that was made for a window serves it first, even if the thread works for another one
+ * by the time that it can write.
+ */
 static __always_inline void note_parent(const struct exchange *of)
 {
-	struct socket_window *socket = of->socket, *parent;
+	struct socket_window *socket = of->socket;
+	struct socket_window *parent = parent_of(socket, socket->dialled_for);
 
-	if (of->worker && of->worker->serial) {
-		socket->window.parent = of->worker->serial;
-		socket->window.evidence = WINDOW_BY_SEGMENT;
-		socket->parent_inode = of->worker->inode;
-		socket->parent_place = of->worker->place;
-		of->worker->resumed_ns = 0;
-		count_window(WINDOWS_BY_SEGMENT, 1);
-	} else if (socket->dialled_for) {
-		parent = parent_of(socket, socket->dialled_for);
-		if (!parent)
-			return;
+	if (parent) {
 		socket->window.parent = socket->dialled_for;
 		socket->window.evidence = WINDOW_BY_SOCKET;
 		count_window(WINDOWS_BY_SOCKET, 1);
 		resumes(of, parent, 0);
-		if (of->worker)
-			of->worker->resumed_ns = 0;
+	} else if (of->worker && of->worker->serial) {
+		socket->window.parent = of->worker->serial;
+		socket->window.evidence = WINDOW_BY_SEGMENT;
+		socket->parent_inode = of->worker->inode;
+		socket->parent_place = of->worker->place;
+		count_window(WINDOWS_BY_SEGMENT, 1);
 	}
+	if (of->worker)
+		of->worker->resumed_ns = 0;
 	socket->dialled_for = 0;
 }
 
