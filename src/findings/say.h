@@ -37,6 +37,13 @@ void say__waiters(struct finding *finding, const struct answer *answer);
 void say_network__put(struct finding *finding, const struct analysis *analysis,
 		      const struct cause *cause);
 
+/*
+ * "; its requests there took 97 % of the time of the 128 requests that it served": for a wait for
+ * an answer from `peer`.
+ */
+void say_served__put(struct finding *finding, const struct model *model,
+		     const struct model_group *group, const char *peer);
+
 /* Sentences on one answer each. */
 void say_wait__put(struct finding *finding, struct analysis *analysis, const struct answer *answer);
 void say_cpu__put(struct finding *finding, struct analysis *analysis, const struct answer *answer);

@@ -459,6 +459,7 @@ void say_wait__put(struct finding *finding, struct analysis *analysis, const str
 		say(finding, cause->threads > 1 ? "; their event loops were blocked meanwhile"
 						: "; its event loop was blocked meanwhile");
 	say_culprit(finding, analysis, cause);
+	say_served__put(finding, analysis->model, cause->group, cause->peer);
 	if (cause->state->slot == SLOT_WAIT_DISK || cause->state->slot == SLOT_WAIT_FAULT)
 		findings_signals__say_refaults(analysis->model, cause->group,
 					       count_waits(analysis, cause), finding);

@@ -167,6 +167,8 @@ size_t model_windows__examples(const struct windows *windows, const struct windo
 void model_windows__say_reason(const struct windows_reason *reason, char *text, size_t size);
 /* " to nginx (HTTP, 127.0.0.1:8080)", " of app to 10.0.0.2:5432 (PostgreSQL)", " of app:handle" */
 void model_windows__say_service(const struct windows_service *service, char *text, size_t size);
+/* " (HTTP, 127.0.0.1:8080)" */
+void model_windows__say_where(const struct windows_service *service, char *text, size_t size);
 /* "41,607 requests"; "800,000 requests in 50,000 windows" where the two differ. */
 void model_windows__say_count(const struct windows_service *service, int64_t count, int64_t n,
 			      char *text, size_t size);

@@ -41,6 +41,12 @@ static void say_where(const char *protocol, const char *service, char *text, siz
 		   both ? ", " : "", words__clean(service, SERVICE_COLUMNS).text);
 }
 
+void model_windows__say_where(const struct windows_service *service, char *text, size_t size)
+{
+	say_where(window_words__protocol(service->first->protocol), service->first->service, text,
+		  size);
+}
+
 void model_windows__say_service(const struct windows_service *service, char *text, size_t size)
 {
 	const struct windows_class *class = service->first;
