@@ -61,6 +61,8 @@ struct cli_scope {
 
 /* The options that choose that part; the input is a struct cli_scope. */
 extern const struct argp cli_scope_argp;
+/* The options that choose requests and calls; the input is a struct windows_options. */
+extern const struct argp cli_window_argp;
 
 /*
  * argp_parse() with two additions: an unknown long option suggests the nearest, and errors exit

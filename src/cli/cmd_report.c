@@ -58,6 +58,8 @@ static void check(struct argp_state *state, const struct options *options)
 {
 	if (options->html && options->common.json)
 		argp_error(state, "--json or --html, not both");
+	if (options->html && options->report.model.windows.id)
+		argp_error(state, "--window or --html, not both");
 	for (size_t i = 0; options->busy[i]; i++)
 		for (size_t j = 0; options->idle[j]; j++)
 			if (!strcmp(options->busy[i], options->idle[j]))
@@ -74,6 +76,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &options->common;
 		state->child_inputs[1] = &options->scope;
+		state->child_inputs[2] = &options->report.model.windows;
 		return 0;
 	case KEY_BY:
 		set_by(state, options, arg);
@@ -126,6 +129,7 @@ static const struct argp_option option_list[] = {
 
 static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
 					      { &cli_scope_argp, 0, NULL, 0 },
+					      { &cli_window_argp, 0, NULL, 0 },
 					      {} };
 
 static const struct argp argp = {

@@ -37,6 +37,7 @@ void model_windows__release(struct windows *windows)
 		free(windows->services[i].buckets);
 		free(windows->services[i].rows);
 		free(windows->services[i].waits);
+		free(windows->services[i].names);
 	}
 	if (windows->chosen) {
 		free(windows->chosen->rows);
@@ -195,7 +196,9 @@ static int compare_services(const struct windows_class *a, const struct windows_
 		order = strcmp(a->protocol, b->protocol);
 	if (!order)
 		order = strcmp(a->service, b->service);
-	return order ? order : (a->process > b->process) - (a->process < b->process);
+	/* A class has only the first process that served it: servers may have one per connection.
+	 */
+	return order ? order : strcmp(a->comm, b->comm);
 }
 
 static int by_service(const void *a, const void *b)
@@ -283,6 +286,7 @@ static int rank(struct windows_loading *loading)
 
 		if (!service->class_count++)
 			service->first = class;
+		service->many_processes |= class->process != service->first->process;
 		err = map__put(&loading->classes, (uint64_t)class->id, (void *)(i + 1));
 	}
 	return err;
@@ -431,6 +435,8 @@ int model_windows__load(struct model *model, sqlite3 *db, const struct model_opt
 		err = rank(&loading);
 	if (!err)
 		err = model_windows__make_bands(&loading);
+	if (!err)
+		err = model_windows__make_names(&loading);
 	if (!err && model->windows.class_count)
 		err = model_windows__load_kept(&loading);
 	if (!err && model->windows.class_count)

@@ -10,11 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/hot.h"
 #include "vocabulary/percentiles.h"
 #include "vocabulary/window_words.h"
 
 struct model;
 struct model_options;
+struct model_state;
 struct model_thread;
 struct sqlite3;
 
@@ -33,7 +35,7 @@ enum windows_bands {
 struct windows_class {
 	int64_t id;
 	const char *kind, *protocol, *service, *name, *status;
-	int64_t process; /* 0: unknown */
+	int64_t process; /* the first one that had such a window; 0: unknown */
 	int64_t pid;
 	const char *comm;
 	uint32_t of;                         /* index in windows.services */
@@ -70,14 +72,33 @@ struct windows_wait {
 	int64_t object; /* 0: none */
 	const char *object_kind, *object_name;
 	const struct model_thread *by; /* NULL: unknown */
+	bool by_many;                  /* and others of its group */
 	const char *evidence;
 	double ns;
-	int64_t kept; /* waits of kept windows */
+	double variance; /* of ns, since windows were chosen at random */
+	int64_t kept;    /* waits of kept windows */
 };
 
-/* All classes of one kind, protocol, service and process. */
+/* All classes of a service that have the same name, whatever their status. */
+struct windows_name {
+	const char *name; /* "": unknown */
+	int64_t count, n;
+	int64_t statuses[WORDS_STATUSES + 1]; /* windows; the last: unknown ones */
+	int64_t length_ns;                    /* summed */
+	int64_t percentiles_ns[PERCENTILES];  /* -1: too few windows */
+};
+
+/* Samples of threads while they worked for the slowest windows, by state and call path. */
+struct windows_path {
+	const struct model_state *state;
+	uint32_t node; /* in hot.nodes, of user space; 0: no stack */
+	struct hot_sum sum;
+};
+
+/* All classes of one kind, protocol and service, and of processes of one name. */
 struct windows_service {
-	const struct windows_class *first; /* has their kind, protocol, service and process */
+	const struct windows_class *first; /* has their kind, protocol, service and comm */
+	bool many_processes;
 	size_t class_count;
 	int64_t count, n;
 	int64_t statuses[WORDS_STATUSES + 1]; /* windows; the last: unknown ones */
@@ -91,6 +112,8 @@ struct windows_service {
 	struct windows_row all;     /* length_ns of the bands, and what the rows add up to */
 	struct windows_wait *waits; /* longest first */
 	size_t wait_count;
+	struct windows_name *names; /* most time first */
+	size_t name_count;
 };
 
 /* A window that was kept. */
@@ -163,7 +186,14 @@ int64_t model_windows__mean_ns(const struct windows_service *service, const stru
 /* Finds up to `most` of the slowest windows with details of a service. Returns how many. */
 size_t model_windows__examples(const struct windows *windows, const struct windows_service *service,
 			       size_t most, const struct windows_one **ret);
-/* Appends to `text`, with cleaned names: "queued: busy with other requests", "own: running", "own: wait.lock" */
+/*
+ * Sums up what samples show of the slowest windows of a service, the heaviest first. Release the
+ * list with free(). -ENOMEM.
+ */
+int model_windows__paths(const struct model *model, const struct windows_service *service,
+			 struct windows_path **ret, size_t *ret_count);
+/* Appends to `text`, with cleaned names: "queued: busy with other requests", "own: running", "own:
+ * wait.lock" */
 void model_windows__say_reason(const struct windows_reason *reason, char *text, size_t size);
 /* " to nginx (HTTP, 127.0.0.1:8080)", " of app to 10.0.0.2:5432 (PostgreSQL)", " of app:handle" */
 void model_windows__say_service(const struct windows_service *service, char *text, size_t size);
@@ -172,4 +202,6 @@ void model_windows__say_where(const struct windows_service *service, char *text,
 /* "41,607 requests"; "800,000 requests in 50,000 windows" where the two differ. */
 void model_windows__say_count(const struct windows_service *service, int64_t count, int64_t n,
 			      char *text, size_t size);
+/* -1 for overlap, which is counted twice in the other parts; otherwise 1. */
+int model_windows__sign(const struct windows_reason *reason);
 bool model_windows__is_part(const struct windows_reason *reason, enum window_words_part part);

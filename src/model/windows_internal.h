@@ -57,11 +57,11 @@ struct windows_class *model_windows__class(const struct windows_loading *loading
 /* The row of a service for a reason; NULL: it has none. */
 struct windows_row *model_windows__row(const struct windows_loading *loading,
 				       const struct windows_service *service, uint32_t reason);
-/* -1 for overlap, which is counted twice in the other parts; otherwise 1. */
-int model_windows__sign(const struct windows_reason *reason);
 
 /* Divides the windows of all services into bands, and makes their rows. */
 int model_windows__make_bands(struct windows_loading *loading);
+/* Sums up the classes of each service by their names. */
+int model_windows__make_names(struct windows_loading *loading);
 /* Loads single windows and what they waited for. */
 int model_windows__load_kept(struct windows_loading *loading);
 /* The errors that follow from kept windows; then sorts the rows. */

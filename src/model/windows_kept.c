@@ -169,11 +169,14 @@ static int add_wait(struct windows_loading *loading, struct windows_service *ser
 	uintptr_t at;
 
 	key = map__mix(map__mix(key, wait->reason), (uint64_t)wait->object);
-	key = map__mix_text(map__mix(key, (uintptr_t)wait->by), wait->evidence);
+	key = map__mix(key, wait->by ? (uintptr_t)wait->by->group : 0);
+	key = map__mix_text(key, wait->evidence);
 	at = (uintptr_t)map__get(&loading->waits, key);
 	if (at) {
 		sum = &service->waits[at - 1];
+		sum->by_many |= sum->by != wait->by;
 		sum->ns += wait->ns;
+		sum->variance += wait->variance;
 		sum->kept += wait->kept;
 		return 0;
 	}
@@ -196,6 +199,8 @@ static int take_wait(struct windows_loading *loading, sqlite3_stmt *row)
 	    !model_windows__is_in(service, WINDOWS_SLOW, one->length_ns))
 		return 0;
 	err = model_windows__take_wait(loading, row, &wait);
+	/* One that stands for others was chosen with a probability of 1 / weight. */
+	wait.variance = one->weight * fmax(one->weight - 1, 0) * wait.ns * wait.ns;
 	wait.ns *= one->weight;
 	return err ? err : add_wait(loading, service, &wait);
 }

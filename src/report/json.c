@@ -19,6 +19,7 @@
 #include "report/json_fibers.h"
 #include "report/json_hot.h"
 #include "report/json_percentiles.h"
+#include "report/json_requests.h"
 #include "report/json_resident.h"
 #include "report/json_signals.h"
 #include "report/print.h"
@@ -429,6 +430,12 @@ int print__json(const struct model *model, const struct report_options *options,
 		.before = "{",
 	};
 
+	if (model->windows.chosen) {
+		put(&sheet, "format", number(JSON_FORMAT));
+		put(&sheet, "window", json_requests__window(model));
+		fputs("}\n", out);
+		return sheet.failed || ferror(out) ? -EIO : 0;
+	}
 	put_head(&sheet);
 	put_budget(&sheet);
 	put_list(&sheet, "states", model->state_count, state_item);
@@ -439,6 +446,11 @@ int print__json(const struct model *model, const struct report_options *options,
 	put_list(&sheet, "resident", model->resident.count, json_resident__process);
 	if (model->allocated.count)
 		put_list(&sheet, "allocated", model->allocated.count, json_resident__allocated);
+	if (model->windows.service_count) {
+		put_list(&sheet, "requests", model->windows.service_count, json_requests__service);
+		put(&sheet, "requests_remainder",
+		    model->windows.remainder < 0 ? json_null() : number(model->windows.remainder));
+	}
 	put_list(&sheet, "signals", model->signals.count, json_signals__signal);
 	put(&sheet, "samples", json_hot__samples(model));
 	put_list(&sheet, "hot", model->hot.rank_counts[HOT_KINDS], json_hot__function);

@@ -58,6 +58,12 @@ void printer__fibers(const struct printer *printer);
 void printer__signals(const struct printer *printer);
 /* Of a signal of ROLE_LOCKS: the locks, and who waits for whom. */
 void printer__locks(const struct printer *printer, const struct signals_signal *signal);
+/* Requests and calls: a section for each service, or a few lines about the largest ones. */
+void printer__windows(const struct printer *printer);
+/* The single one that --window asks for. */
+void printer__window(const struct printer *printer);
+/* Below the table of a service: by name, and what the slowest waited for, did, and are. */
+void printer__slowest(const struct printer *printer, const struct windows_service *service);
 /* What options of the recording asked for: all of it, or one such signal. */
 void printer__requested(const struct printer *printer);
 void printer__request(const struct printer *printer, const struct signals_signal *signal);

@@ -350,6 +350,7 @@ static void print_short(const struct printer *printer)
 		print_rows(printer);
 		printer__waits(printer);
 	}
+	printer__windows(printer);
 	printer__requested(printer);
 	printer__trust(printer);
 	printer__notes(printer);
@@ -363,6 +364,7 @@ static void print_full(const struct printer *printer)
 		print_blames(printer);
 		print_calls(printer);
 	}
+	printer__windows(printer);
 	printer__fibers(printer);
 	printer__resident(printer);
 	printer__allocated(printer);
@@ -381,8 +383,12 @@ int print__text(const struct model *model, const struct report_options *options,
 		.options = options,
 	};
 
-	findings__make(model, &printer.findings);
 	printer__head(&printer);
+	if (model->windows.chosen) {
+		printer__window(&printer);
+		return ferror(out) ? -EIO : 0;
+	}
+	findings__make(model, &printer.findings);
 	printer__findings(&printer);
 	(options->full ? print_full : print_short)(&printer);
 	return ferror(out) ? -EIO : 0;
