@@ -77,6 +77,9 @@ struct windows_wait {
 	double ns;
 	double variance; /* of ns, since windows were chosen at random */
 	int64_t kept;    /* waits of kept windows */
+	/* While loading: the window that was added last, and its time. */
+	int64_t last;
+	double last_ns;
 };
 
 /* All classes of a service that have the same name, whatever their status. */

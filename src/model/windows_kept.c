@@ -160,9 +160,22 @@ int model_windows__by_wait_time(const void *a, const void *b)
 	return (x->reason > y->reason) - (x->reason < y->reason);
 }
 
-/* Adds a wait to those of the service that are alike. */
+/* Adds a wait of a window. `variance` is the weighted sum of the squares of the windows' times. */
+static void add_to(struct windows_wait *sum, const struct windows_wait *wait, double weight)
+{
+	double before = sum->last == wait->last ? sum->last_ns : 0;
+
+	sum->by_many |= sum->by != wait->by;
+	sum->ns += wait->ns * weight;
+	sum->variance += weight * (2 * before + wait->ns) * wait->ns;
+	sum->kept += wait->kept;
+	sum->last = wait->last;
+	sum->last_ns = before + wait->ns;
+}
+
+/* Adds it to those of the service that are alike. */
 static int add_wait(struct windows_loading *loading, struct windows_service *service,
-		    const struct windows_wait *wait)
+		    const struct windows_wait *wait, double weight)
 {
 	uint64_t key = map__mix(0, (uint64_t)(service - loading->windows->services));
 	struct windows_wait *sum;
@@ -173,17 +186,16 @@ static int add_wait(struct windows_loading *loading, struct windows_service *ser
 	key = map__mix_text(key, wait->evidence);
 	at = (uintptr_t)map__get(&loading->waits, key);
 	if (at) {
-		sum = &service->waits[at - 1];
-		sum->by_many |= sum->by != wait->by;
-		sum->ns += wait->ns;
-		sum->variance += wait->variance;
-		sum->kept += wait->kept;
+		add_to(&service->waits[at - 1], wait, weight);
 		return 0;
 	}
 	sum = APPEND(&service->waits, &service->wait_count);
 	if (!sum)
 		return -ENOMEM;
 	*sum = *wait;
+	sum->ns = 0;
+	sum->kept = 0;
+	add_to(sum, wait, weight);
 	return map__put(&loading->waits, key, (void *)service->wait_count);
 }
 
@@ -199,10 +211,37 @@ static int take_wait(struct windows_loading *loading, sqlite3_stmt *row)
 	    !model_windows__is_in(service, WINDOWS_SLOW, one->length_ns))
 		return 0;
 	err = model_windows__take_wait(loading, row, &wait);
-	/* One that stands for others was chosen with a probability of 1 / weight. */
-	wait.variance = one->weight * fmax(one->weight - 1, 0) * wait.ns * wait.ns;
-	wait.ns *= one->weight;
-	return err ? err : add_wait(loading, service, &wait);
+	wait.last = one->id;
+	return err ? err : add_wait(loading, service, &wait, one->weight);
+}
+
+/*
+ * The variance of a sum over all of the slowest windows, of which some were kept: that of the mean
+ * of those, with the others as unknown. It is 0 if all were kept.
+ */
+static void find_variances(const struct windows *windows, struct windows_service *service)
+{
+	double w = 0, ww = 0, n, unknown;
+
+	for (size_t i = 0; i < windows->kept_count; i++) {
+		const struct windows_one *one = &windows->kept[i];
+
+		if (!one->has_details || model_windows__service(windows, one->class) != service ||
+		    !model_windows__is_in(service, WINDOWS_SLOW, one->length_ns))
+			continue;
+		w += one->weight;
+		ww += one->weight * one->weight;
+	}
+	n = ww > 0 ? w * w / ww : 0;
+	unknown = w > n ? 1 - n / w : 0;
+	for (size_t i = 0; i < service->wait_count; i++) {
+		struct windows_wait *wait = &service->waits[i];
+		double spread = w > 0 ? wait->variance * w - wait->ns * wait->ns : 0;
+
+		/* A single one tells nothing of the others. */
+		wait->variance = n >= 2 ? fmax(spread, 0) * unknown / (n - 1)
+					: wait->ns * wait->ns * unknown;
+	}
 }
 
 int model_windows__load_kept(struct windows_loading *loading)
@@ -212,10 +251,15 @@ int model_windows__load_kept(struct windows_loading *loading)
 
 	if (!err)
 		err = model_windows__each(loading, sql_waits, 0, take_wait);
-	for (size_t i = 0; i < windows->service_count && !err; i++)
-		if (windows->services[i].wait_count)
-			qsort(windows->services[i].waits, windows->services[i].wait_count,
-			      sizeof(struct windows_wait), model_windows__by_wait_time);
+	for (size_t i = 0; i < windows->service_count && !err; i++) {
+		struct windows_service *service = &windows->services[i];
+
+		if (!service->wait_count)
+			continue;
+		find_variances(windows, service);
+		qsort(service->waits, service->wait_count, sizeof(*service->waits),
+		      model_windows__by_wait_time);
+	}
 	return err;
 }
 

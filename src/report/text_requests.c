@@ -95,7 +95,8 @@ static void print_percentiles(const struct printer *printer, const struct window
 			words__say(text, sizeof(text), "%s%s %s", *text ? ", " : "",
 				   percentiles__words(i)->name,
 				   words__time(service->percentiles_ns[i]).text);
-	words__say(text, sizeof(text), *text ? " (to 6 %%; details of %s kept)" : "details of %s kept",
+	words__say(text, sizeof(text),
+		   *text ? " (to 6 %%; details of %s kept)" : "details of %s kept",
 		   words__number((int64_t)count_kept(&printer->model->windows, service)).text);
 	fprintf(printer->out, "%*s", INDENT, "");
 	printer__wrap(printer, text, INDENT);
@@ -265,8 +266,10 @@ static void print_service(const struct printer *printer, const struct windows_se
 	print_percentiles(printer, service);
 	if (printer->options->full)
 		print_sentence(printer, service);
-	print_titles(printer, service);
-	print_rows(printer, service);
+	if (printer->options->full || model_windows__is_compared(service)) {
+		print_titles(printer, service);
+		print_rows(printer, service);
+	}
 	print_slowest(printer, service);
 	if (printer->options->full)
 		printer__slowest(printer, service);

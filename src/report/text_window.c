@@ -15,9 +15,9 @@
 
 static const char *kind_of(const struct windows_one *one)
 {
-	int kind = one->class ? window_words__find_kind(one->class->kind) : -1;
+	bool is_call = one->class && window_words__find_kind(one->class->kind) == WORDS_KIND_CALL;
 
-	return kind < 0 ? "request" : window_words__kind((enum window_words_kind)kind)->one;
+	return is_call ? "call" : "request";
 }
 
 /* "GET /orders/17", else the name of its class: "GET /orders/\*" */
@@ -88,10 +88,10 @@ static void print_facts(const struct printer *printer, const struct windows_one 
 	if (one->after_ns)
 		words__say(text, sizeof(text), "%s of work after its answer, not in its length; ",
 			   words__time(one->after_ns).text);
-	if (one->weight <= 0)
-		words__say(text, sizeof(text), "kept because it was slow, not by chance; ");
 	if (!one->has_details)
-		words__say(text, sizeof(text), "only its length was kept; ");
+		words__say(text, sizeof(text), "only its length was kept, no parts; ");
+	else if (one->weight <= 0)
+		words__say(text, sizeof(text), "kept because it was among the slowest; ");
 	if (!*text)
 		return;
 	text[strlen(text) - 2] = '\0';

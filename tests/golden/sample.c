@@ -266,6 +266,15 @@ void sample__write_with_windows(const char *path)
 	sample__finish(recording);
 }
 
+void sample__write_with_requests(const char *path)
+{
+	struct recording *recording = write_accounts(path);
+
+	sample__add_stacks(recording);
+	sample__add_windows(recording);
+	sample__finish(recording);
+}
+
 void sample__write_with_all(const char *path)
 {
 	struct recording *recording = write_accounts(path);

@@ -85,6 +85,8 @@ void sample__windows(struct recording *recording, const struct sample_windows *w
  */
 void sample__add_windows(struct recording *recording);
 void sample__write_with_windows(const char *path);
+/* With stacks and windows. */
+void sample__write_with_requests(const char *path);
 /* The same with both. */
 void sample__write_with_all(const char *path);
 /*

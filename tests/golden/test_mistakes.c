@@ -90,6 +90,15 @@ static void a_recording_is_not_held_against_itself_unnoticed(void **state)
 	folder__says("rm other", 0, "");
 }
 
+static void windows_that_are_not_there_are_named(void **state)
+{
+	folder__says("\"$G\" report --window 7 run.gapless", 1,
+		     "gapless: error: 'run.gapless': it has kept no window 7\n");
+	folder__says("\"$G\" report --window-class cart run.gapless", 1,
+		     "gapless: error: 'run.gapless': no service or class of its windows has 'cart' "
+		     "in its name\n");
+}
+
 static void the_command_line_is_checked(void **state)
 {
 	static const struct {
@@ -108,6 +117,13 @@ static void the_command_line_is_checked(void **state)
 		  "'14:60' is not a time [since the start: 500ms, 10s, 2m; of day: 14:20, 14:20:05]" },
 		{ "report --from 5s --to 5s run.gapless",
 		  "--from and --to leave nothing: the end is not after the begin" },
+		{ "report --window abc run.gapless",
+		  "'abc' is not the number of a window [report --full lists some]" },
+		{ "report --window 1 --html x run.gapless", "--window or --html, not both" },
+		{ "report --window-class '' run.gapless",
+		  "--window-class takes a part of a service or a name" },
+		{ "report --slower-than x run.gapless", "'x' is not a time [50ms, 250us, 2s]" },
+		{ "report --slower-than 0s run.gapless", "'0s' is not a time [50ms, 250us, 2s]" },
 		{ "report --top 0 run.gapless", "'0' is not a number of rows" },
 		{ "report run.gapless other", "one recording at a time, not also 'other'" },
 		{ "diff --base 1s-2s run.gapless", "--base and --new go together" },
@@ -259,6 +275,7 @@ int main(void)
 		IN_A_FOLDER(an_empty_recording_is_not_merely_less),
 		IN_A_FOLDER(a_recording_is_not_held_against_itself_unnoticed),
 		IN_A_FOLDER(the_command_line_is_checked),
+		IN_A_FOLDER(windows_that_are_not_there_are_named),
 		IN_A_FOLDER(a_file_of_options_is_checked_line_by_line),
 		IN_A_FOLDER(a_recording_gives_no_names_of_files),
 		IN_A_FOLDER(notes_are_shown_without_secrets),
