@@ -16,6 +16,7 @@
 #include "findings/pools.h"
 #include "findings/say.h"
 #include "findings/signals.h"
+#include "findings/slow_requests.h"
 #include "findings/summary.h"
 
 #define FIRST_ANSWERS 3
@@ -62,22 +63,26 @@ static void put_answer(struct analysis *analysis, const struct answer *answer,
 
 static void make(struct analysis *analysis, const struct answers *answers, struct findings *ret)
 {
+	const struct model *model = analysis->model;
 	size_t said = 0;
 
 	ret->count += crash__put(&ret->list[0], analysis);
 	ret->count += deadlock__put(&ret->list[ret->count], analysis);
+	ret->count += slow_requests__put(model, true, &ret->list[ret->count], 1);
 	ret->count += goroutines__put(&ret->list[ret->count], analysis);
 	ret->count +=
 		collections__put(&ret->list[ret->count], analysis, MUCH_COLLECTING, ALL_COLLECTING);
 	for (; said < answers->count && ret->count < FIRST_ANSWERS; said++)
 		put_answer(analysis, &answers->list[said], &ret->list[ret->count++]);
+	ret->count += slow_requests__put(model, false, &ret->list[ret->count],
+					 FINDINGS_MOST - ret->count);
 	if (ret->count < FINDINGS_MOST)
 		ret->count += collections__put(&ret->list[ret->count], analysis, LEAST_COLLECTING,
 					       MUCH_COLLECTING);
-	ret->count = findings_locks__make(analysis->model, ret->list, ret->count, FINDINGS_MOST);
+	ret->count = findings_locks__make(model, ret->list, ret->count, FINDINGS_MOST);
 	if (ret->count < FINDINGS_MOST)
 		ret->count += pools__put(&ret->list[ret->count], analysis);
-	ret->count = findings_signals__make(analysis->model, ret->list, ret->count, FINDINGS_MOST);
+	ret->count = findings_signals__make(model, ret->list, ret->count, FINDINGS_MOST);
 	if (ret->count < FINDINGS_MOST)
 		ret->count += grown__put(&ret->list[ret->count], analysis);
 	for (; said < answers->count && ret->count < FINDINGS_MOST; said++)

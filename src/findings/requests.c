@@ -123,6 +123,19 @@ static void say_state(const struct windows_reason *reason, char *text, size_t si
 		words__say(text, size, "%s", states__words(slot)->phrase);
 }
 
+/* Which request to another server took more than half of that time. */
+static void say_asked(const struct windows_service *service, char *text, size_t size)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < service->asked_count; i++)
+		ns += service->asked[i].ns;
+	if (!service->asked_count || service->asked[0].ns * 2 <= ns)
+		return;
+	words__say(text, size, ", %s", service->asked_count > 1 ? "mostly to " : "to ");
+	model_windows__say_class(service->asked[0].class, text, size);
+}
+
 static void say_reason(const struct requests_slow *slow, size_t i, char *text, size_t size)
 {
 	const struct windows_reason *reason = &slow->windows->reasons[slow->reasons[i].row->reason];
@@ -134,6 +147,8 @@ static void say_reason(const struct requests_slow *slow, size_t i, char *text, s
 		words__say(text, size, "because the other server answered later");
 	} else if (part >= 0 && because[part]) {
 		words__say(text, size, "%s", because[part]);
+		if (part == WORDS_PART_DOWNSTREAM)
+			say_asked(slow->service, text, size);
 	} else if (is_running(reason)) {
 		words__say(text, size, "because their threads ran longer");
 	} else {

@@ -37,6 +37,7 @@ void model_windows__release(struct windows *windows)
 		free(windows->services[i].buckets);
 		free(windows->services[i].rows);
 		free(windows->services[i].waits);
+		free(windows->services[i].asked);
 		free(windows->services[i].names);
 	}
 	if (windows->chosen) {
@@ -439,6 +440,8 @@ int model_windows__load(struct model *model, sqlite3 *db, const struct model_opt
 		err = model_windows__make_names(&loading);
 	if (!err && model->windows.class_count)
 		err = model_windows__load_kept(&loading);
+	if (!err)
+		err = model_windows__find_asked(&model->windows);
 	if (!err && model->windows.class_count)
 		err = model_windows__load_errors(&loading);
 	return err || !options->windows.id ? err : model_windows__load_chosen(&loading);

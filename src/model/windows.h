@@ -98,6 +98,13 @@ struct windows_path {
 	struct hot_sum sum;
 };
 
+/* Requests to other servers that were sent for the slowest; times are weighted. */
+struct windows_asked {
+	const struct windows_class *class;
+	double ns;
+	int64_t kept;
+};
+
 /* All classes of one kind, protocol and service, and of processes of one name. */
 struct windows_service {
 	const struct windows_class *first; /* has their kind, protocol, service and comm */
@@ -115,6 +122,8 @@ struct windows_service {
 	struct windows_row all;     /* length_ns of the bands, and what the rows add up to */
 	struct windows_wait *waits; /* longest first */
 	size_t wait_count;
+	struct windows_asked *asked; /* most time first */
+	size_t asked_count;
 	struct windows_name *names; /* most time first */
 	size_t name_count;
 };
@@ -202,6 +211,8 @@ void model_windows__say_reason(const struct windows_reason *reason, char *text, 
 void model_windows__say_service(const struct windows_service *service, char *text, size_t size);
 /* " (HTTP, 127.0.0.1:8080)" */
 void model_windows__say_where(const struct windows_service *service, char *text, size_t size);
+/* "GET /orders (HTTP, 127.0.0.1:8080)" */
+void model_windows__say_class(const struct windows_class *class, char *text, size_t size);
 /* "41,607 requests"; "800,000 requests in 50,000 windows" where the two differ. */
 void model_windows__say_count(const struct windows_service *service, int64_t count, int64_t n,
 			      char *text, size_t size);

@@ -64,6 +64,8 @@ int model_windows__make_bands(struct windows_loading *loading);
 int model_windows__make_names(struct windows_loading *loading);
 /* Loads single windows and what they waited for. */
 int model_windows__load_kept(struct windows_loading *loading);
+/* What the slowest asked other servers for. */
+int model_windows__find_asked(struct windows *windows);
 /* The errors that follow from kept windows; then sorts the rows. */
 int model_windows__load_errors(struct windows_loading *loading);
 int model_windows__load_chosen(struct windows_loading *loading);

@@ -69,6 +69,15 @@ void model_windows__say_service(const struct windows_service *service, char *tex
 	}
 }
 
+void model_windows__say_class(const struct windows_class *class, char *text, size_t size)
+{
+	if (*class->name)
+		words__say(text, size, "%s", words__clean(class->name, SERVICE_COLUMNS).text);
+	else
+		words__say(text, size, "a request");
+	say_where(window_words__protocol(class->protocol), class->service, text, size);
+}
+
 void model_windows__say_count(const struct windows_service *service, int64_t count, int64_t n,
 			      char *text, size_t size)
 {
