@@ -15,13 +15,12 @@ static const char *option_of(int key)
 	static const struct {
 		int key;
 		const char *option;
-	} names[] = { { REQUESTS_EVENT, "event" },
-		      { REQUESTS_PAIR, "pair" },
-		      { REQUESTS_FUNCTION, "function" },
-		      { REQUESTS_WINDOW, "window" },
-		      { REQUESTS_USDT, "usdt" },
-		      { REQUESTS_FORCE_RETURNS, "force-returns" },
-		      { REQUESTS_SAMPLE_ON, "sample-on" } };
+	} names[] = {
+		{ REQUESTS_EVENT, "event" },        { REQUESTS_PAIR, "pair" },
+		{ REQUESTS_FUNCTION, "function" },  { REQUESTS_WINDOW, "window" },
+		{ REQUESTS_USDT, "usdt" },          { REQUESTS_FORCE_RETURNS, "force-returns" },
+		{ REQUESTS_SAMPLE_ON, "sample-on" }
+	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (names[i].key == key)
