@@ -15,12 +15,19 @@
 #define WAITS_MOST    20
 #define PATHS_MOST    10
 #define EXAMPLES_MOST 10
+#define MOST_NS       9e18
 
 static const char *const bands[WINDOWS_BANDS] = { "fastest", "high", "slowest" };
 
 static json_t *number(int64_t value)
 {
 	return json_integer((json_int_t)value);
+}
+
+/* Sums of weighted times of a hostile file do not fit. */
+static json_t *rounded(double ns)
+{
+	return number(llround(fmax(fmin(ns, MOST_NS), -MOST_NS)));
 }
 
 static json_t *text_or_null(const char *text)
@@ -95,13 +102,10 @@ static json_t *row_json(const struct model *model, const struct windows_service 
 		snprintf(key, sizeof(key), "%s_ns", bands[i]);
 		json_object_set_new(object, key, number(row->band_ns[i]));
 	}
-	json_object_set_new(object, "more_ns",
-			    is_compared ? json_integer((json_int_t)llround(row->more_ns))
-					: json_null());
+	json_object_set_new(object, "more_ns", is_compared ? rounded(row->more_ns) : json_null());
 	json_object_set_new(object, "error_ns",
-			    is_compared && row->error_ns >= 0
-				    ? json_integer((json_int_t)llround(2 * row->error_ns))
-				    : json_null());
+			    is_compared && row->error_ns >= 0 ? rounded(2 * row->error_ns)
+							      : json_null());
 	json_object_set_new(object, "claimed", json_boolean(row->is_claimed));
 	return object;
 }
@@ -145,7 +149,7 @@ static json_t *wait_json(const struct model *model, const struct windows_wait *w
 	json_object_set_new(one, "by", thread_json(wait->by_many ? NULL : wait->by));
 	json_object_set_new(one, "by_name", text_or_null(wait->by ? wait->by->group->name : NULL));
 	json_object_set_new(one, "evidence", text_or_null(wait->evidence));
-	json_object_set_new(one, "ns", json_integer((json_int_t)llround(wait->ns)));
+	json_object_set_new(one, "ns", rounded(wait->ns));
 	return one;
 }
 
@@ -157,8 +161,7 @@ static json_t *waits_json(const struct model *model, const struct windows_servic
 		const struct windows_wait *wait = &service->waits[i];
 		json_t *one = wait_json(model, wait);
 
-		json_object_set_new(one, "error_ns",
-				    json_integer((json_int_t)llround(2 * sqrt(wait->variance))));
+		json_object_set_new(one, "error_ns", rounded(2 * sqrt(wait->variance)));
 		json_object_set_new(one, "kept", number(wait->kept));
 		json_array_append_new(list, one);
 	}
@@ -210,8 +213,14 @@ static json_t *sentence_json(const struct model *model, const struct windows_ser
 	return json__text(text);
 }
 
+/* NULL: unknown. */
 static json_t *class_json(const struct windows_class *class)
 {
+	static const struct windows_class unknown = {
+		.kind = "", .protocol = "", .service = "", .comm = ""
+	};
+
+	class = class ? class : &unknown;
 	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "kind", text_or_null(class->kind), "protocol",
 			 text_or_null(class->protocol), "service", text_or_null(class->service),
 			 "pid", class->process ? number(class->pid) : json_null(), "comm",
@@ -250,7 +259,7 @@ static json_t *at_json(const struct model *model, int64_t ns)
 
 static json_t *one_json(const struct model *model, const struct windows_one *one)
 {
-	json_t *object = one->class ? class_json(one->class) : json_object();
+	json_t *object = class_json(one->class);
 
 	json_object_set_new(object, "window", number(one->id));
 	json_object_set_new(object, "name", text_or_null(one->class ? one->class->name : NULL));

@@ -140,6 +140,46 @@ static void json_of_one_window(void **state)
 		    &(struct report_options) { .json = true, .model.windows.id = 400 });
 }
 
+#define HUGE "9223372036854775807"
+
+/* Of a recording that is not sound: prints something, and does not stop or hang. */
+static void prints_after(const char *sql)
+{
+	static const struct report_options ways[] = {
+		{ .full = true, .width = 80 },
+		{ .json = true },
+		{ .width = 40, .model.windows.id = 400 },
+		{ .json = true, .model.windows.id = 400 },
+	};
+	char *sound = path;
+
+	path = sample__path();
+	sample__write_with_requests(path);
+	execute(sql);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		char *text = print(&ways[i]);
+
+		assert_true(strlen(text) > 100);
+		free(text);
+	}
+	sample__remove(path);
+	path = sound;
+}
+
+static void hostile_numbers_do_no_harm(void **state)
+{
+	prints_after("UPDATE window_band SET count = " HUGE ", n = -" HUGE);
+	prints_after("UPDATE window_time SET ns = " HUGE);
+	prints_after("UPDATE window_part SET ns = " HUGE ", part = part || char(27)");
+	prints_after("UPDATE window_wait SET ns = " HUGE ", evidence = NULL, by = 99");
+	prints_after("UPDATE window SET weight = 1e300, ready_ns = -" HUGE ", n = " HUGE
+		     ", left = -1, class = 99");
+	prints_after("UPDATE window_class SET kind = NULL, protocol = NULL, service = NULL,"
+		     " status = 'odd', process = 99");
+	prints_after("DELETE FROM window_class");
+	prints_after("UPDATE sample SET window = 400, weight_ns = " HUGE " / 2");
+}
+
 static void a_window_that_was_not_kept_has_no_report(void **state)
 {
 	char why[SCOPE_WHY_SIZE] = "";
@@ -163,6 +203,7 @@ int main(void)
 		cmocka_unit_test(json),
 		cmocka_unit_test(json_of_one_window),
 		cmocka_unit_test(a_window_that_was_not_kept_has_no_report),
+		cmocka_unit_test(hostile_numbers_do_no_harm),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
