@@ -95,7 +95,9 @@ struct words requests_words__band(const struct windows_service *service, enum wi
 {
 	int64_t count = service->bands[band].count;
 
-	return count < WINDOWS_LEAST ? (struct words) { "-" } : words__about(count, service->count);
+	if (count < WINDOWS_LEAST)
+		return (struct words) { "-" };
+	return words__about(count, service->count);
 }
 
 /* --- the sentence ----------------------------------------------------------------------------- */

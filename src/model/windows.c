@@ -140,7 +140,7 @@ int model_windows__take_reason(struct windows_loading *loading, sqlite3_stmt *ro
 static bool is_wanted(const struct windows_options *options, const struct windows_class *class)
 {
 	return !options->only || strstr(class->service, options->only) ||
-	       strstr(class->name, options->only);
+	       strstr(class->name, options->only) || strstr(class->comm, options->only);
 }
 
 static const char *text_of(struct windows_loading *loading, sqlite3_stmt *row, int column)
@@ -410,7 +410,7 @@ static int check_only(const struct windows_loading *loading)
 	if (why) {
 		*why = '\0';
 		words__say(why, SCOPE_WHY_SIZE,
-			   "no service or class of its windows has '%s' in its name",
+			   "no request or call has '%s' in its service or name",
 			   words__clean(windows->options.only, 60).text);
 	}
 	return -ESRCH;

@@ -155,7 +155,7 @@ struct windows_chosen {
 
 /* What to load: all zero, all windows. */
 struct windows_options {
-	const char *only;  /* classes whose service or name has this text; NULL: all */
+	const char *only;  /* classes whose service, program or name has it; NULL: all */
 	int64_t slower_ns; /* the slowest are those from this length on; 0: see above */
 	int64_t id;        /* the window to load with its relatives; 0: none */
 };

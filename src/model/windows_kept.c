@@ -294,9 +294,11 @@ static int take_part_of_one(struct windows_loading *loading, sqlite3_stmt *row)
 		load__amount(sqlite3_column_int64(row, 2), LOAD_MOST, &chosen->rows[i].ns);
 		return 0;
 	}
-	added = err ? NULL : APPEND(&chosen->rows, &chosen->row_count);
+	if (err)
+		return err;
+	added = APPEND(&chosen->rows, &chosen->row_count);
 	if (!added)
-		return err ? err : -ENOMEM;
+		return -ENOMEM;
 	added->reason = reason;
 	added->ns = time_of(row, 2);
 	return 0;

@@ -95,8 +95,8 @@ static void windows_that_are_not_there_are_named(void **state)
 	folder__says("\"$G\" report --window 7 run.gapless", 1,
 		     "gapless: error: 'run.gapless': it has kept no window 7\n");
 	folder__says("\"$G\" report --window-class cart run.gapless", 1,
-		     "gapless: error: 'run.gapless': no service or class of its windows has 'cart' "
-		     "in its name\n");
+		     "gapless: error: 'run.gapless': no request or call has 'cart' in its "
+		     "service or name\n");
 }
 
 static void the_command_line_is_checked(void **state)

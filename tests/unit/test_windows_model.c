@@ -229,7 +229,7 @@ static void only_some_classes(void **state)
 	options.windows.only = "nothing";
 	options.scope.why = why;
 	assert_int_equal(model__load(path, &options, &model), -ESRCH);
-	assert_string_equal(why, "no service or class of its windows has 'nothing' in its name");
+	assert_string_equal(why, "no request or call has 'nothing' in its service or name");
 }
 
 static void the_slowest_from_a_length_on(void **state)
