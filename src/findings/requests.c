@@ -67,7 +67,8 @@ bool requests_words__slow(const struct windows *windows, const struct windows_se
 	struct requests_slow slow = { .windows = windows, .service = service };
 
 	slow.more_ns = (int64_t)(service->all.more_ns + 0.5);
-	if (!model_windows__is_compared(service) || !service->all.is_claimed || slow.more_ns <= 0)
+	if (service->is_own || !model_windows__is_compared(service) || !service->all.is_claimed ||
+	    slow.more_ns <= 0)
 		return false;
 	for (size_t i = 0; i < service->row_count; i++) {
 		const struct windows_row *row = &service->rows[i];

@@ -10,6 +10,7 @@
 #include "model/load.h"
 #include "model/sql.h"
 #include "model/windows_internal.h"
+#include "recording/recording.h"
 #include "vocabulary/histogram.h"
 
 /* Classes without a row are those without room for one of their own. */
@@ -259,6 +260,17 @@ static int add_up(struct windows *windows, struct ranked **ret, size_t *ret_coun
 	return 0;
 }
 
+static void mark_own(const struct model *model, struct windows *windows)
+{
+	for (size_t i = 0; i < windows->service_count; i++) {
+		struct windows_service *service = &windows->services[i];
+
+		for (size_t j = 0; j < model->thread_count && !service->is_own; j++)
+			service->is_own = model->threads[j].flags & RECORDING_THREAD_OWN &&
+					  model->threads[j].pid == service->first->pid;
+	}
+}
+
 /* Brings services and classes into their order. */
 static int rank(struct windows_loading *loading)
 {
@@ -434,6 +446,8 @@ int model_windows__load(struct model *model, sqlite3 *db, const struct model_opt
 		err = load_sums(&loading);
 	if (!err)
 		err = rank(&loading);
+	if (!err)
+		mark_own(model, &model->windows);
 	if (!err)
 		err = model_windows__make_bands(&loading);
 	if (!err)

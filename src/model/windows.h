@@ -109,6 +109,7 @@ struct windows_asked {
 struct windows_service {
 	const struct windows_class *first; /* has their kind, protocol, service and comm */
 	bool many_processes;
+	bool is_own; /* of gapless itself: counted, but neither shown nor a finding */
 	size_t class_count;
 	int64_t count, n;
 	int64_t statuses[WORDS_STATUSES + 1]; /* windows; the last: unknown ones */

@@ -234,6 +234,7 @@ json_t *json_requests__service(const struct model *model, size_t i)
 
 	if (service->many_processes)
 		json_object_set_new(one, "pid", json_null());
+	json_object_set_new(one, "own", json_boolean(service->is_own));
 	json_object_set_new(one, "count", number(service->count));
 	json_object_set_new(one, "requests", number(service->n));
 	json_object_set_new(one, "length_ns", number(service->length_ns));

@@ -298,7 +298,7 @@ static const struct windows_service *next_service(const struct windows *windows,
 			!next || is_client(one) < is_client(next) ||
 			(is_client(one) == is_client(next) && one->length_ns > next->length_ns);
 
-		if (one->count && is_behind && is_before)
+		if (one->count && !one->is_own && is_behind && is_before)
 			next = one;
 	}
 	return next;
@@ -329,16 +329,12 @@ void printer__windows(const struct printer *printer)
 	const struct windows_service *service = NULL;
 	size_t count = 0, most = printer->options->full ? windows->service_count : SERVICES_SHOWN;
 
-	while (count < most && (service = next_service(windows, service))) {
-		print_service(printer, service);
-		count++;
-	}
-	if (!count)
-		return;
-	if (printer->options->full)
+	while ((service = next_service(windows, service)))
+		if (count++ < most)
+			print_service(printer, service);
+	if (printer->options->full && count)
 		print_remainder(printer);
-	else if (count < windows->service_count)
+	if (count > most)
 		fprintf(printer->out, "\n… %s with requests or calls [--full]\n",
-			words__count((int64_t)(windows->service_count - count), "more services")
-				.text);
+			words__count((int64_t)(count - most), "more services").text);
 }

@@ -274,6 +274,15 @@ static void samples_of_the_slowest_are_by_state_and_path(void **state)
 	free(paths);
 }
 
+static void gapless_itself_is_no_finding(void **state)
+{
+	sample__write_with_windows(path);
+	execute("UPDATE thread SET flags = 4 WHERE process = 1");
+	says_nothing();
+	assert_true(model.windows.services[0].is_own);
+	assert_int_equal(model.windows.services[0].count, 2000);
+}
+
 static void services_of_several_processes_are_one(void **state)
 {
 	sample__write_with_windows(path);
@@ -301,6 +310,7 @@ int main(void)
 		TEST(waits_of_some_have_an_error),
 		TEST(waits_of_one_window_for_a_group_are_one),
 		TEST(samples_of_the_slowest_are_by_state_and_path),
+		TEST(gapless_itself_is_no_finding),
 		TEST(services_of_several_processes_are_one),
 	};
 
