@@ -235,3 +235,38 @@ void requests_words__say_wait(const struct model *model, const struct windows_wa
 		words__say(text, size, ", %s", name.text);
 	requests_words__say_culprit(model, wait, text, size);
 }
+
+/* --- what they are part of -------------------------------------------------------------------- */
+
+static void add_link(struct requests_links *links, const char *evidence)
+{
+	size_t i = 0;
+
+	links->all++;
+	while (i < links->count && strcmp(links->list[i].evidence, evidence) != 0)
+		i++;
+	if (i == REQUESTS_EVIDENCES)
+		return;
+	links->list[i].evidence = evidence;
+	links->list[i].count++;
+	links->count += i == links->count;
+	for (; i > 0 && links->list[i].count > links->list[i - 1].count; i--) {
+		const int64_t count = links->list[i].count;
+
+		links->list[i] = links->list[i - 1];
+		links->list[i - 1].evidence = evidence;
+		links->list[i - 1].count = count;
+	}
+}
+
+void requests_words__links(const struct windows *windows, const struct windows_service *service,
+			   struct requests_links *ret)
+{
+	*ret = (struct requests_links) {};
+	for (size_t i = 0; i < windows->kept_count; i++) {
+		const struct windows_one *one = &windows->kept[i];
+
+		if (one->parent && model_windows__service(windows, one->class) == service)
+			add_link(ret, one->evidence ? one->evidence : "");
+	}
+}

@@ -8,7 +8,8 @@
 
 #include "model/windows.h"
 
-#define REQUESTS_REASONS 3
+#define REQUESTS_REASONS   3
+#define REQUESTS_EVIDENCES 8
 
 /* Times are those of a window on average. */
 struct requests_slow {
@@ -24,6 +25,16 @@ struct requests_slow {
 	const struct windows_row *running; /* NULL: they did not run */
 };
 
+/* How kept windows of a service are known to be part of others. */
+struct requests_links {
+	struct {
+		const char *evidence; /* "": unknown */
+		int64_t count;
+	} list[REQUESTS_EVIDENCES];
+	size_t count;
+	int64_t all; /* windows that are part of others */
+};
+
 /*
  * Compares the slowest windows of a service with its fastest. False: there are too few of them, or
  * chance may have made the difference.
@@ -37,6 +48,9 @@ bool requests_words__slow(const struct windows *windows, const struct windows_se
  */
 void requests_words__say(const struct requests_slow *slow, char *text, size_t size);
 
+/* The most frequent evidence first. */
+void requests_words__links(const struct windows *windows, const struct windows_service *service,
+			   struct requests_links *ret);
 /* "requests", "calls": windows of a service. */
 const char *requests_words__many(const struct windows_service *service);
 /* "1.2 %": how many of the windows of a service are in a band; "-": too few to say. */

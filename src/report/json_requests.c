@@ -202,6 +202,19 @@ static json_t *examples_json(const struct model *model, const struct windows_ser
 	return list;
 }
 
+static json_t *links_json(const struct model *model, const struct windows_service *service)
+{
+	json_t *list = json_array();
+	struct requests_links links;
+
+	requests_words__links(&model->windows, service, &links);
+	for (size_t i = 0; i < links.count; i++)
+		json_array_append_new(list, json_pack("{s:o, s:I}", "evidence",
+						      text_or_null(links.list[i].evidence), "kept",
+						      (json_int_t)links.list[i].count));
+	return list;
+}
+
 static json_t *sentence_json(const struct model *model, const struct windows_service *service)
 {
 	struct requests_slow slow;
@@ -248,6 +261,7 @@ json_t *json_requests__service(const struct model *model, size_t i)
 	json_object_set_new(one, "waits", waits_json(model, service));
 	json_object_set_new(one, "stacks", paths_json(model, service));
 	json_object_set_new(one, "examples", examples_json(model, service));
+	json_object_set_new(one, "links", links_json(model, service));
 	return one;
 }
 

@@ -226,35 +226,22 @@ static void print_examples(const struct printer *printer, const struct windows_s
 	}
 }
 
-/* By what the parents of kept windows are known. */
 static void print_links(const struct printer *printer, const struct windows_service *service)
 {
-	static const char *const keys[] = { "socket", "segment", "edge", "inferred" };
-	const struct windows *windows = &printer->model->windows;
-	int64_t counts[sizeof(keys) / sizeof(*keys)] = {}, all = 0;
-	const char *before = "";
+	struct requests_links links;
+	char text[PRINTER_LINE] = "part of others, known by: ";
 
-	for (size_t i = 0; i < windows->kept_count; i++) {
-		const struct windows_one *one = &windows->kept[i];
-
-		if (!one->parent || model_windows__service(windows, one->class) != service)
-			continue;
-		all++;
-		for (size_t j = 0; j < sizeof(keys) / sizeof(*keys); j++)
-			counts[j] += one->evidence && !strcmp(one->evidence, keys[j]);
-	}
-	if (!all)
+	requests_words__links(&printer->model->windows, service, &links);
+	if (!links.all)
 		return;
-	fputs("linked to what asked for them by ", printer->out);
-	for (size_t j = 0; j < sizeof(keys) / sizeof(*keys); j++) {
-		if (!counts[j])
-			continue;
-		fprintf(printer->out, "%s%s %s", before, keys[j],
-			words__about(counts[j], all).text);
-		before = ", ";
-	}
-	fprintf(printer->out, "%s of %s kept [gapless-requests(7)]\n",
-		*before ? "" : "unknown means", words__number(all).text);
+	for (size_t i = 0; i < links.count; i++)
+		words__say(text, sizeof(text), "%s%s %s", i ? ", " : "",
+			   *links.list[i].evidence ? words__clean(links.list[i].evidence, 20).text
+						   : "unknown",
+			   words__about(links.list[i].count, links.all).text);
+	words__say(text, sizeof(text), " (of %s kept) [gapless-requests(7)]",
+		   words__number(links.all).text);
+	printer__wrap(printer, text, 2);
 }
 
 void printer__slowest(const struct printer *printer, const struct windows_service *service)
