@@ -78,7 +78,7 @@ void window_text__class(enum window_protocol protocol, const char *text, char *r
 	struct line line = { .text = ret, .size = size };
 
 	*ret = '\0';
-	if (protocol == WINDOW_PROTOCOL_HTTP)
+	if (fold_is_path(protocol))
 		class_of_path(text, &line);
 	else
 		class_of_word(protocol, text, &line);
@@ -111,7 +111,7 @@ void window_text__line(enum window_protocol protocol, const char *text, char *re
 		return;
 	}
 	for (size_t i = word_at(protocol, text); i < WINDOW_TEXT_BYTES && text[i]; i++) {
-		if (text[i] == '\r' || (text[i] == '\n' && protocol == WINDOW_PROTOCOL_HTTP))
+		if (text[i] == '\r' || (text[i] == '\n' && fold_is_path(protocol)))
 			break;
 		add(&line, text[i] == '\n' || text[i] == '\t' ? ' ' : text[i]);
 	}

@@ -59,6 +59,12 @@ PROTOCOLS_INLINE void fold_byte(struct fold *fold, __u8 c)
 		fold->hexes++;
 }
 
+/* Whether the words of a request are a method and a path. */
+PROTOCOLS_INLINE int fold_is_path(__u8 protocol)
+{
+	return protocol == WINDOW_PROTOCOL_HTTP || speaks_http2(protocol);
+}
+
 /* Where the words of a request end that make its class: a space ends them, but not the first. */
 PROTOCOLS_INLINE int fold_ends(__u8 c, __u32 spaces)
 {

@@ -8,27 +8,9 @@
  */
 #pragma once
 
+#include "ledger/windows/http2.h"
+#include "ledger/windows/mysql.h"
 #include "ledger/windows/windows.h"
-
-#define HEAD_BYTES 16 /* that are looked at */
-#define TAIL_BYTES 6
-
-#define PROTOCOLS_INLINE static inline __attribute__((always_inline, unused))
-
-struct head {
-	union {
-		__u8 bytes[HEAD_BYTES];
-		__u32 words[HEAD_BYTES / 4];
-	};
-	__u32 size; /* of the whole message; bytes beyond it are 0 */
-};
-
-#define FOUR(a, b, c, d) ((__u32)(a) | (__u32)(b) << 8 | (__u32)(c) << 16 | (__u32)(d) << 24)
-
-PROTOCOLS_INLINE __u32 big_endian(const __u8 *at)
-{
-	return (__u32)at[0] << 24 | (__u32)at[1] << 16 | (__u32)at[2] << 8 | at[3];
-}
 
 /* --- HTTP/1 --------------------------------------------------------------------------------- */
 
@@ -49,11 +31,6 @@ PROTOCOLS_INLINE int is_http_request(const struct head *head)
 		return 1;
 	}
 	return 0;
-}
-
-PROTOCOLS_INLINE int is_digit(__u8 c)
-{
-	return c >= '0' && c <= '9';
 }
 
 /* The status in "HTTP/1.1 200"; 0: it is no head of an answer. */
@@ -206,6 +183,9 @@ PROTOCOLS_INLINE __u8 protocol_of_request(const struct head *head)
 		return WINDOW_PROTOCOL_HTTP;
 	if (is_redis_request(head))
 		return WINDOW_PROTOCOL_REDIS;
+	/* Before PostgreSQL: 'P' is also the length of a statement of 80 bytes. */
+	if (is_mysql_request(head))
+		return WINDOW_PROTOCOL_MYSQL;
 	if (is_postgres_startup(head) || is_postgres_request(head))
 		return WINDOW_PROTOCOL_POSTGRES;
 	if (tls_record_of(head) == TLS_RECORD_HANDSHAKE || tls_record_of(head) == TLS_RECORD_DATA)

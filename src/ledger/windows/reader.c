@@ -15,6 +15,7 @@ static int leave_out_requests(const struct ledger_bpf *skel)
 {
 	bpf_program__set_autoload(skel->progs.windows_on_enter, false);
 	bpf_program__set_autoload(skel->progs.windows_on_exit, false);
+	bpf_program__set_autoload(skel->progs.windows_on_frames, false);
 	bpf_program__set_autoload(skel->progs.windows_on_readable, false);
 	bpf_program__set_autoload(skel->progs.windows_on_readable_entry, false);
 	return bpf_map__set_max_entries(skel->maps.windows_sockets, 1);
@@ -38,12 +39,12 @@ int reader__set_knobs(struct ledger *ledger, const struct ledger_options *option
 					(uint32_t)ledger->cpus * WINDOW_BANDS);
 }
 
-static int put_program(const struct bpf_map *array, const struct bpf_program *program)
+static int put_program(const struct bpf_map *array, uint32_t place,
+		       const struct bpf_program *program)
 {
 	int fd = bpf_program__fd(program);
-	uint32_t zero = 0;
 
-	return bpf_map_update_elem(bpf_map__fd(array), &zero, &fd, BPF_ANY);
+	return bpf_map_update_elem(bpf_map__fd(array), &place, &fd, BPF_ANY);
 }
 
 int reader__attach(struct ledger *ledger)
@@ -53,9 +54,11 @@ int reader__attach(struct ledger *ledger)
 
 	if (!skel->rodata->with_requests)
 		return 0;
-	err = put_program(skel->maps.windows_enter, skel->progs.windows_on_enter);
+	err = put_program(skel->maps.windows_enter, 0, skel->progs.windows_on_enter);
 	if (!err)
-		err = put_program(skel->maps.windows_exit, skel->progs.windows_on_exit);
+		err = put_program(skel->maps.windows_exit, 0, skel->progs.windows_on_exit);
+	if (!err)
+		err = put_program(skel->maps.windows_exit, 1, skel->progs.windows_on_frames);
 	return err;
 }
 

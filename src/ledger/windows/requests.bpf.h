@@ -24,9 +24,17 @@ struct message {
 	__u8 tail[TAIL_BYTES];
 	__u8 pad[2];
 	__u32 requests; /* that begin in it, if it is known */
-	__u32 interim;  /* it is no answer yet */
+	__u32 interim;  /* it is no answer yet, or the rest of a request's header is missing */
 	__u32 is_cut;   /* it begins with the rest of an earlier one */
-	__u32 pad2;
+	__u32 text_at;  /* MySQL: where the statement begins; 0: there is none */
+	__u64 ready_ns; /* when the request was readable that begins; asking: when it began */
+	/* HTTP/2 */
+	__u64 pieces; /* the iovec behind that of the first piece; 0: all is in one */
+	__u64 first;  /* bytes of the first piece */
+	__u64 now;
+	__u32 place; /* of the connection */
+	__u8 is_sent, asks;
+	__u8 pad2[2];
 };
 
 /* Large, so not on the stack: one for each CPU. */
@@ -57,8 +65,9 @@ static __always_inline void read_head(struct head *head, __u64 address, __u64 by
 	head->size = bytes < 1 << 30 ? bytes : 1 << 30;
 }
 
-/* Where the bytes of the call are, as far as they are in one piece. */
-static __always_inline __u64 bytes_at(const struct pt_regs *regs, __u32 nr, __u64 *bytes)
+/* Where the bytes of the call are, as far as they are in one piece, and the next ones. */
+static __always_inline __u64 bytes_at(const struct pt_regs *regs, __u32 nr, __u64 *bytes,
+				      __u64 *ret_pieces)
 {
 	__u64 address = regs->ARCH_ARG2;
 	struct {
@@ -80,8 +89,10 @@ static __always_inline __u64 bytes_at(const struct pt_regs *regs, __u32 nr, __u6
 	}
 	if (bpf_probe_read_user(&vector, sizeof(vector), (void *)address))
 		return 0;
-	if (*bytes > vector.size)
+	if (*bytes > vector.size) {
 		*bytes = vector.size;
+		*ret_pieces = address + sizeof(vector);
+	}
 	return vector.base;
 }
 
@@ -98,7 +109,10 @@ static __always_inline struct message *look_at_message(const struct pt_regs *reg
 	message->bytes = ret;
 	message->requests = 1;
 	message->interim = message->is_cut = 0;
-	message->address = bytes_at(regs, nr, &bytes);
+	message->pieces = 0;
+	message->address = bytes_at(regs, nr, &bytes, &message->pieces);
+	message->first = bytes;
+	message->text_at = 0;
 	read_head(&message->head, message->address, bytes);
 	__builtin_memset(message->tail, 0, sizeof(message->tail));
 	/* Only PostgreSQL's are of interest, which sends in one piece. */
@@ -217,6 +231,50 @@ static __always_inline bool is_tls_request(struct socket_window *socket, const s
 	return true;
 }
 
+/* Whether a command with an answer begins. If the header came alone, the rest will tell. */
+static __always_inline bool is_mysql_command(struct socket_window *socket, struct message *message)
+{
+	const struct head *head = &message->head;
+	struct mysql *mysql = &socket->mysql;
+	__u32 at = 0;
+
+	/* The connection is encrypted after the greeting. */
+	if (!mysql->is_known && tls_record_of(head) == TLS_RECORD_HANDSHAKE) {
+		socket->protocol = WINDOW_PROTOCOL_TLS;
+		return is_tls_request(socket, head);
+	}
+	switch (mysql_step(mysql, head, message->bytes, &at)) {
+	case MYSQL_COMMAND:
+		if (!at && mysql->ready_ns)
+			message->ready_ns = mysql->ready_ns;
+		mysql->ready_ns = 0;
+		if (mysql_has_text(head, at))
+			message->text_at = mysql_text_at(head, at);
+		return true;
+	case MYSQL_LOST:
+		count_window(WINDOWS_RESYNC, 1);
+		socket->protocol = WINDOW_PROTOCOL_TURNS;
+		return true;
+	default:
+		if (mysql->is_body || mysql->carried) {
+			message->interim = 1;
+			if (!mysql->ready_ns)
+				mysql->ready_ns = message->ready_ns;
+		}
+		return false;
+	}
+}
+
+/* A socket of which nothing is known yet. */
+static __always_inline void find_protocol(struct socket_window *socket, const struct head *head)
+{
+	socket->protocol = protocol_of_request(head);
+	if (socket->protocol != WINDOW_PROTOCOL_NONE)
+		socket->http2 = (struct http2) {};
+	else if (is_mysql_in_two(&socket->mysql, head))
+		socket->protocol = WINDOW_PROTOCOL_MYSQL;
+}
+
 /* Whether a request begins with these bytes, from the side that asks. */
 VERIFIED_ONCE bool begins_request(struct socket_window *socket, struct message *message)
 {
@@ -228,7 +286,7 @@ VERIFIED_ONCE bool begins_request(struct socket_window *socket, struct message *
 	if (socket->flags & SOCKET_STREAMS)
 		return false;
 	if (socket->protocol == WINDOW_PROTOCOL_NONE)
-		socket->protocol = protocol_of_request(head);
+		find_protocol(socket, head);
 	switch (socket->protocol) {
 	case WINDOW_PROTOCOL_NONE:
 		return is_turn_of_unknown(socket);
@@ -243,6 +301,8 @@ VERIFIED_ONCE bool begins_request(struct socket_window *socket, struct message *
 		return message->requests;
 	case WINDOW_PROTOCOL_TLS:
 		return is_tls_request(socket, head);
+	case WINDOW_PROTOCOL_MYSQL:
+		return is_mysql_command(socket, message);
 	case WINDOW_PROTOCOL_TURNS:
 		return true;
 	}
@@ -281,6 +341,14 @@ VERIFIED_ONCE bool ends_answer(struct socket_window *socket, struct message *mes
 	case WINDOW_PROTOCOL_TLS:
 		if (socket->phase == PHASE_ASKED && tls_record_of(head) != TLS_RECORD_DATA)
 			message->interim = 1;
+		return false;
+	case WINDOW_PROTOCOL_MYSQL:
+		if (mysql_fails(&socket->mysql, head, socket->phase == PHASE_ASKED))
+			socket->status = WINDOW_STATUS_FAILED;
+		return false;
+	case WINDOW_PROTOCOL_NONE:
+		if (is_mysql_greeting(head))
+			socket->protocol = WINDOW_PROTOCOL_MYSQL;
 		return false;
 	}
 	return false;
@@ -334,7 +402,7 @@ VERIFIED_ONCE __u64 hash_of_text(const struct socket_window *socket)
 
 	if (!socket || !with_windows)
 		return 0;
-	if (socket->protocol == WINDOW_PROTOCOL_HTTP) {
+	if (fold_is_path(socket->protocol)) {
 		bpf_loop(FOLD_BYTES, fold_step, &walk, 0);
 		fold_part(&walk.fold);
 	} else {
@@ -346,7 +414,8 @@ VERIFIED_ONCE __u64 hash_of_text(const struct socket_window *socket)
 static __always_inline void note_text(struct socket_window *socket, const struct message *message)
 {
 	char first = message->head.bytes[0];
-	__u64 size = message->bytes;
+	__u64 size = message->bytes - message->text_at;
+	const void *address = (void *)(message->address + message->text_at);
 
 	socket->text_hash = 0;
 	__builtin_memset(socket->window.text, 0, WINDOW_TEXT_BYTES);
@@ -359,12 +428,12 @@ static __always_inline void note_text(struct socket_window *socket, const struct
 	/* Bind and Execute of PostgreSQL name no statement. */
 	if (socket->protocol == WINDOW_PROTOCOL_POSTGRES && first != 'Q' && first != 'P')
 		return;
+	if (socket->protocol == WINDOW_PROTOCOL_MYSQL && !message->text_at)
+		return;
 	if (size >= WINDOW_TEXT_BYTES)
-		bpf_probe_read_user(socket->window.text, WINDOW_TEXT_BYTES,
-				    (void *)message->address);
+		bpf_probe_read_user(socket->window.text, WINDOW_TEXT_BYTES, address);
 	else
-		bpf_probe_read_user(socket->window.text, size & (WINDOW_TEXT_BYTES - 1),
-				    (void *)message->address);
+		bpf_probe_read_user(socket->window.text, size & (WINDOW_TEXT_BYTES - 1), address);
 	socket->text_hash = hash_of_text(socket);
 }
 

@@ -53,10 +53,15 @@ static __always_inline void request_comes(const struct exchange *of)
 {
 	struct socket_window *socket = of->socket;
 	struct message *message = of->message;
-	__u64 ready_ns = take_ready(of->talk);
-	bool begins = begins_request(socket, message);
+	__u64 ready_ns;
+	bool begins;
 
+	message->ready_ns = take_ready(of->talk);
+	begins = begins_request(socket, message);
+	ready_ns = message->ready_ns;
 	socket->flags &= ~SOCKET_SPOKE;
+	if (message->interim)
+		return;
 	if (begins && socket->phase != PHASE_ASKED) {
 		stops_working(of);
 		if (socket->phase == PHASE_ANSWERED)
@@ -162,6 +167,34 @@ static __always_inline enum window_part why_idle(const struct exchange *of, bool
 	return WINDOW_PART_ELSEWHERE;
 }
 
+/* Some of the answer was sent. */
+static __always_inline void answer_leaves(const struct exchange *of, bool is_choked)
+{
+	struct socket_window *socket = of->socket;
+
+	if (!works_for(of)) {
+		gap_ends(socket, of->now, why_idle(of, is_choked), 0);
+		starts_working(of);
+	}
+	segment_goes_on(of->worker, socket, of->thread, of->here, of->now);
+	if (socket->phase == PHASE_ANSWERED)
+		fold_after(socket);
+	else
+		socket->window.answer_ns = of->now;
+	socket->window.end_ns = of->now;
+	socket->phase = PHASE_ANSWERED;
+}
+
+/* All of the answer was sent: the thread, which worked for it, does not any more. */
+static __always_inline void is_answered(const struct exchange *of)
+{
+	if (is_innermost(of->thread, of->worker->serial))
+		of->thread->window = 0;
+	of->worker->serial = 0;
+	of->worker->served_inode = of->socket->inode;
+	of->worker->served_ns = of->now;
+}
+
 static __always_inline void answer_goes(const struct exchange *of)
 {
 	struct socket_window *socket = of->socket;
@@ -186,24 +219,10 @@ static __always_inline void answer_goes(const struct exchange *of)
 	}
 	if (!works_for(of) && of->worker->serial)
 		changes_window(of);
-	if (!works_for(of)) {
-		gap_ends(socket, of->now, why_idle(of, is_choked), 0);
-		starts_working(of);
-	}
-	segment_goes_on(of->worker, socket, of->thread, of->here, of->now);
-	if (socket->phase == PHASE_ANSWERED)
-		fold_after(socket);
-	else
-		socket->window.answer_ns = of->now;
-	socket->window.end_ns = of->now;
-	socket->phase = PHASE_ANSWERED;
+	answer_leaves(of, is_choked);
 	if (!ends)
 		return;
-	if (is_innermost(of->thread, of->worker->serial))
-		of->thread->window = 0;
-	of->worker->serial = 0;
-	of->worker->served_inode = socket->inode;
-	of->worker->served_ns = of->now;
+	is_answered(of);
 	window_ends(socket, PHASE_ANSWERED, of->talk->sock);
 }
 
@@ -269,8 +288,10 @@ static __always_inline void request_goes(const struct exchange *of)
 {
 	struct socket_window *socket = of->socket;
 	struct message *message = of->message;
-	bool begins = begins_request(socket, message);
+	bool begins;
 
+	message->ready_ns = message->begin_ns;
+	begins = begins_request(socket, message);
 	socket->flags |= SOCKET_SPOKE;
 	if (!begins)
 		return;
@@ -285,22 +306,18 @@ static __always_inline void request_goes(const struct exchange *of)
 		socket->kind = WINDOW_CLIENT;
 		describe_ends(socket, of->talk->sock);
 	}
-	window_begins(socket, of->thread, message->begin_ns, of->now);
+	window_begins(socket, of->thread, message->ready_ns, of->now);
 	socket->window.n = message->requests;
-	socket->cursor_ns = message->begin_ns;
+	socket->cursor_ns = message->ready_ns;
 	note_text(socket, message);
 	note_parent(of);
 }
 
-static __always_inline void answer_comes(const struct exchange *of)
+/* Some of the answer was read. */
+static __always_inline void answer_arrives(const struct exchange *of, __u64 ready_ns)
 {
 	struct socket_window *socket = of->socket, *parent;
-	__u64 ready_ns = take_ready(of->talk);
-	bool ends = ends_answer(socket, of->message);
 
-	socket->flags &= ~SOCKET_SPOKE;
-	if (of->message->interim)
-		return;
 	if (socket->phase == PHASE_ASKED) {
 		gap_ends(socket, of->now, WINDOW_PART_DOWNSTREAM, ready_ns);
 		socket->window.answer_ns = of->now;
@@ -316,6 +333,18 @@ static __always_inline void answer_comes(const struct exchange *of)
 	parent = parent_of(socket, socket->window.parent);
 	if (parent)
 		resumes(of, parent, ready_ns);
+}
+
+static __always_inline void answer_comes(const struct exchange *of)
+{
+	struct socket_window *socket = of->socket;
+	__u64 ready_ns = take_ready(of->talk);
+	bool ends = ends_answer(socket, of->message);
+
+	socket->flags &= ~SOCKET_SPOKE;
+	if (of->message->interim)
+		return;
+	answer_arrives(of, ready_ns);
 	if (ends)
 		window_ends(socket, PHASE_ANSWERED, of->talk->sock);
 }

@@ -8,7 +8,8 @@
  * comes after a send is kept apart (`after`) until another send shows that it was not the last.
  *
  * A socket has one window at a time, in the place that it has among the talks (talk.bpf.h): an
- * array costs a tenth of a hash map with an insertion for each request. A window has a serial
+ * array costs a tenth of a hash map with an insertion for each request. With HTTP/2, which has many
+ * at a time, each stream has a place of its own behind those of the sockets. A window has a serial
  * number, because a socket has many windows one after the other, and a late answer must not find
  * the next one.
  */
@@ -37,6 +38,10 @@ enum socket_window_flags {
 	SOCKET_DIALLED = 32, /* connected for the window `parent` */
 };
 
+/* Places of streams of HTTP/2 are behind those of sockets. */
+#define STREAMS_FIRST (1 << TALK_BITS)
+#define STREAM_BITS   11
+
 /* The protocol of a socket, and its window. */
 struct socket_window {
 	__u64 inode; /* of the socket */
@@ -56,7 +61,13 @@ struct socket_window {
 	__u8 has_after;
 	__u8 marked; /* a sample belongs to the window */
 	__u8 pad[5];
-	struct redis redis;
+	__u32 stream;     /* HTTP/2: which one of its connection has the window; see http2.bpf.h */
+	__u32 connection; /* of a stream: the place of its connection */
+	union {
+		struct redis redis;
+		struct mysql mysql;
+		struct http2 http2; /* the largest */
+	};
 	struct window_ends ends;
 	struct window window;
 	__u64 after[WINDOW_COLUMNS];
@@ -64,7 +75,7 @@ struct socket_window {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1 << TALK_BITS);
+	__uint(max_entries, STREAMS_FIRST + (1 << STREAM_BITS));
 	__type(key, __u32);
 	__type(value, struct socket_window);
 } windows_sockets SEC(".maps");

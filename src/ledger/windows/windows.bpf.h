@@ -7,12 +7,13 @@
 #pragma once
 
 #include "ledger/windows/calls.bpf.h"
+#include "ledger/windows/frames.bpf.h"
 #include "ledger/windows/sides.bpf.h"
 
-/* Two arrays with one program each: all programs of an array have the same tracepoint. */
+/* Two arrays: all programs of an array have the same tracepoint. The second one at exit: frames. */
 struct windows_program {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, 2);
 	__type(key, __u32);
 	__type(value, __u32);
 };
@@ -160,7 +161,7 @@ static __always_inline struct socket_window *open_socket_window(const struct tal
 		count_window(WINDOWS_SOCKETS_LOST, 1);
 	socket->phase = PHASE_NONE;
 	socket->inode = inode;
-	socket->redis = (struct redis) {};
+	socket->http2 = (struct http2) {};
 	socket->dialled_for = 0;
 	socket->protocol = WINDOW_PROTOCOL_NONE;
 	socket->kind = WINDOW_KIND_COUNT;
@@ -181,11 +182,38 @@ static __always_inline bool asks_here(const struct exchange *of, bool is_sent)
 	return is_sent;
 }
 
-static __always_inline void bytes_pass(struct thread *thread, struct here *here,
+/*
+ * Whether the connection speaks HTTP/2, which has a program of its own: many windows are open at
+ * once.
+ */
+static __always_inline bool is_http2(const struct exchange *of, bool asks, bool is_sent)
+{
+	struct socket_window *socket = of->socket;
+	struct message *message = of->message;
+
+	if (socket->protocol == WINDOW_PROTOCOL_NONE && asks == is_sent &&
+	    is_http2_request(&message->head)) {
+		socket->protocol = WINDOW_PROTOCOL_HTTP2;
+		socket->kind = asks ? WINDOW_CLIENT : WINDOW_SERVER;
+		socket->pid = of->thread->pid;
+		http2_begins(&socket->http2, &message->head);
+		describe_ends(socket, of->talk->sock);
+	}
+	if (!speaks_http2(socket->protocol))
+		return false;
+	message->now = of->now;
+	message->place = of->place;
+	message->is_sent = is_sent;
+	message->asks = asks;
+	return true;
+}
+
+/* Returns whether frames have passed. */
+static __always_inline bool bytes_pass(struct thread *thread, struct here *here,
 				       struct task_struct *current, struct pt_regs *regs, __u32 nr,
 				       __u32 kind, long ret, __u64 now)
 {
-	bool is_sent = kind != TALK_RECEIVE;
+	bool is_sent = kind != TALK_RECEIVE, asks;
 	struct exchange of = { .thread = thread, .here = here, .now = now };
 	struct file *file = NULL;
 	__u64 inode;
@@ -194,10 +222,10 @@ static __always_inline void bytes_pass(struct thread *thread, struct here *here,
 	inode = socket_at(current, fd, &file);
 	of.talk = inode ? talk_at(inode, file) : NULL;
 	if (!of.talk || of.talk->side == SIDE_NONE || of.talk->flags & TALK_IS_DATAGRAM)
-		return;
+		return false;
 	of.socket = open_socket_window(of.talk, inode);
 	if (!of.socket)
-		return;
+		return false;
 	of.place = of.talk->place;
 	if (ret <= 0) {
 		if (is_sent && ret == -EAGAIN)
@@ -205,7 +233,7 @@ static __always_inline void bytes_pass(struct thread *thread, struct here *here,
 		of.worker = worker_of(current, false);
 		if (!is_sent && !ret)
 			answer_is_complete(&of);
-		return;
+		return false;
 	}
 	if (!of.talk->is_met) {
 		of.talk->is_met = 1;
@@ -213,24 +241,27 @@ static __always_inline void bytes_pass(struct thread *thread, struct here *here,
 	}
 	of.message = look_at_message(regs, nr, ret);
 	if (!of.message)
-		return;
+		return false;
 	of.message->begin_ns = here ? here->call_ns : thread->call_ns;
-	if (asks_here(&of, is_sent)) {
+	asks = asks_here(&of, is_sent);
+	if (is_http2(&of, asks, is_sent))
+		return true;
+	if (asks) {
 		of.worker = worker_of(current, false);
 		if (is_sent)
 			request_goes(&of);
 		else
 			answer_comes(&of);
-		return;
+		return false;
 	}
 	of.worker = worker_of(current, true);
 	if (!of.worker) {
 		count_window(WINDOWS_LOST, 1);
-		return;
+		return false;
 	}
 	if (is_sent) {
 		answer_goes(&of);
-		return;
+		return false;
 	}
 	/* It blocked in this call. */
 	if (thread->on_ns > of.message->begin_ns) {
@@ -240,6 +271,7 @@ static __always_inline void bytes_pass(struct thread *thread, struct here *here,
 		of.worker->poll_end_ns = now;
 	}
 	request_comes(&of);
+	return false;
 }
 
 static __always_inline void poll_ended(struct thread *thread, const struct here *here,
@@ -304,11 +336,24 @@ int BPF_PROG(windows_on_exit, struct pt_regs *regs, long ret)
 		poll_ended(thread, here, current, now);
 	else if (kind == TALK_CONNECT && (!ret || ret == -EINPROGRESS))
 		dials_for(current, regs);
-	else if (kind >= TALK_SEND && kind <= TALK_RECEIVE)
-		bytes_pass(thread, here, current, regs, nr, kind, ret, now);
-	else
+	else if (kind < TALK_SEND || kind > TALK_RECEIVE)
 		note_blocked(thread, current);
+	else if (bytes_pass(thread, here, current, regs, nr, kind, ret, now))
+		bpf_tail_call(ctx, &windows_exit, 1);
 	not_its_own(thread, here);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(windows_on_frames, struct pt_regs *regs, long ret)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct thread *thread = find(current);
+
+	if (!thread)
+		return 0;
+	frames_pass();
+	not_its_own(thread, claimed_by(current));
 	return 0;
 }
 
@@ -344,13 +389,16 @@ static __always_inline void closes(struct thread *thread, const struct here *her
 	if (!socket || socket->inode != inode)
 		return;
 	/* Another process may have the same socket. */
-	if (socket->phase != PHASE_NONE && socket->pid != thread->pid)
+	if ((socket->phase != PHASE_NONE || speaks_http2(socket->protocol)) &&
+	    socket->pid != thread->pid)
 		return;
 	sock = talk->sock;
 	if (worker && worker->open_inode == inode)
 		worker->open_inode = 0;
-	if (worker && worker->serial && worker->serial == socket->window.serial)
+	if (worker && worker->serial && worker->inode == inode)
 		segment_ends(worker, thread, here, now);
+	if (speaks_http2(socket->protocol))
+		streams_are_closed(socket, now, sock);
 	if (socket->phase == PHASE_ASKED) {
 		gap_ends(socket, now, WINDOW_PART_ELSEWHERE, 0);
 		socket->window.end_ns = socket->cursor_ns;
@@ -399,9 +447,23 @@ static long sweep_one(__u32 place, void *context)
 	return 0;
 }
 
+static long count_open_stream(__u32 i, void *context)
+{
+	struct socket_window *stream = socket_window_at(STREAMS_FIRST + i);
+
+	if (!stream)
+		return 1;
+	if (is_open_window(stream))
+		count_window(WINDOWS_OPEN, 1);
+	return 0;
+}
+
 SEC("syscall")
 int windows_sweep(void *context)
 {
 	bpf_loop(1 << TALK_BITS, sweep_one, NULL, 0);
+	/* The last one. The ends of streams are known. */
+	if (windows_sweep_before == ~0ULL)
+		bpf_loop(1 << STREAM_BITS, count_open_stream, NULL, 0);
 	return 0;
 }
