@@ -12,6 +12,7 @@ struct frame_walk {
 	__u64 rest, pieces;  /* bytes in the pieces behind, and the iovec of the next one */
 	__u32 is_answer;
 	__u32 stream; /* that the thread works for since this message */
+	__u32 is_gathered; /* the begin of the block of headers is there */
 };
 
 static __always_inline void passes(struct frame_walk *walk)
@@ -42,27 +43,55 @@ static __always_inline void frame_begins(struct frame_walk *walk)
 	stream_begins(walk->event);
 }
 
-/* The first `bytes` bytes of the payload are there. */
-static __always_inline void payload_begins(struct frame_walk *walk, __u32 bytes)
+/* `bytes` bytes of the payload are there: those of headers are gathered. */
+static __always_inline void payload_comes(struct frame_walk *walk, __u32 bytes, bool is_first)
+{
+	struct http2_event *event = walk->event;
+	__u32 at, room;
+
+	passes(walk);
+	if (walk->way->type != HTTP2_HEADERS)
+		return;
+	if (is_first) {
+		walk->is_gathered = 1;
+		event->size = event->is_cut = 0;
+	}
+	if (!walk->is_gathered)
+		return;
+	at = event->size;
+	room = at < HPACK_BYTES ? HPACK_BYTES - at : 0;
+	if (bytes > room) {
+		bytes = room;
+		event->is_cut = 1;
+	}
+	if (!bytes)
+		return;
+	if (bpf_probe_read_user(event->block + (at & (HPACK_BYTES - 1)),
+				((bytes - 1) & (HPACK_BYTES - 1)) + 1, (void *)walk->address))
+		event->is_cut = 1;
+	else
+		event->size = at + bytes;
+}
+
+/*
+ * A block of headers is complete. If it came in several messages or frames, it is not read, and the
+ * table is not known any more. Padding is rare, and not worth its parser.
+ */
+static __always_inline void headers_end(struct frame_walk *walk)
 {
 	struct http2_way *way = walk->way;
 	struct http2_event *event = walk->event;
-	__u32 skip = way->flags & HTTP2_HAS_PRIORITY ? 5 : 0;
 
-	passes(walk);
-	if (way->type == HTTP2_CONTINUATION || way->type == HTTP2_PUSH_PROMISE) {
-		walk->connection->http2.asked.is_whole = 0;
-		walk->connection->http2.answered.is_whole = 0;
-	}
-	if (way->type != HTTP2_HEADERS)
-		return;
 	event->stream = way->stream;
 	event->is_answer = walk->is_answer;
-	/* What is padded is rare, and not worth the bytes of its parser. */
-	event->is_cut = way->skip || !(way->flags & HTTP2_END_HEADERS) ||
-			way->flags & HTTP2_PADDED || bytes < skip;
-	event->address = walk->address + skip;
-	event->size = way->flags & HTTP2_PADDED || bytes < skip ? 0 : bytes - skip;
+	event->skip = way->flags & HTTP2_HAS_PRIORITY ? 5 : 0;
+	if (!walk->is_gathered || way->type != HTTP2_HEADERS || way->flags & HTTP2_PADDED) {
+		event->size = 0;
+		event->is_cut = 1;
+	}
+	if (!(way->flags & HTTP2_END_HEADERS))
+		event->is_cut = 1;
+	walk->is_gathered = 0;
 	stream_has_headers(event);
 }
 
@@ -71,6 +100,9 @@ static __always_inline void frame_ends(struct frame_walk *walk)
 	struct http2_way *way = walk->way;
 	struct http2_event *event = walk->event;
 
+	if (way->type == HTTP2_HEADERS || way->type == HTTP2_CONTINUATION ||
+	    way->type == HTTP2_PUSH_PROMISE)
+		headers_end(walk);
 	if (!http2_ends_stream(way))
 		return;
 	event->stream = way->stream;
@@ -123,11 +155,11 @@ static long frame_step(__u32 i, struct frame_walk *walk)
 		frame_begins(walk);
 		break;
 	case HTTP2_FIRST:
-		payload_begins(walk, passed);
+		payload_comes(walk, passed, true);
 		break;
 	case HTTP2_PASSED:
 		if (way->is_open)
-			passes(walk);
+			payload_comes(walk, passed, false);
 		break;
 	case HTTP2_ENDS:
 		frame_ends(walk);

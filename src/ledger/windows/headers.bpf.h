@@ -124,8 +124,8 @@ static __always_inline void header_of_literal(struct hpack_walk *walk,
 		meaning = known ? known->meaning : HPACK_OTHER;
 	} else if (field->index) {
 		meaning = hpack_meaning_of(field->index);
-	} else if (hpack_is_grpc_status(event->block, &field->name)) {
-		meaning = HPACK_GRPC_STATUS;
+	} else {
+		meaning = hpack_meaning_of_name(event->block, &field->name);
 	}
 	hpack_of_literal(event->block, field, meaning, entry);
 	size = entry->size;
@@ -196,11 +196,11 @@ VERIFIED_ONCE int put_request_text(struct socket_window *stream, const struct ht
 	return 0;
 }
 
-/* A block of headers has come, or was sent, at event->address. */
+/* A block of headers, of which event->block has the begin, has come or was sent. */
 VERIFIED_ONCE int stream_has_headers(struct http2_event *event)
 {
 	struct hpack_walk walk = { .event = event };
-	__u32 size, place;
+	__u32 place;
 
 	if (!event || !with_windows)
 		return 0;
@@ -211,18 +211,10 @@ VERIFIED_ONCE int stream_has_headers(struct http2_event *event)
 	walk.table = event->is_answer ? &walk.connection->http2.answered
 				      : &walk.connection->http2.asked;
 	walk.stream = find_stream(event->inode, event->stream, &place);
-	size = event->size;
-	if (size > HPACK_BYTES) {
-		size = HPACK_BYTES;
-		event->is_cut = 1;
-	}
-	event->size = size;
+	walk.at = event->skip;
 	event->method.size = event->path.size = 0;
-	if (bpf_probe_read_user(event->block, size, (void *)event->address))
-		event->is_cut = 1;
-	else
-		bpf_loop(HPACK_FIELDS, hpack_walk_step, &walk, 0);
-	if (event->is_cut || walk.at < size)
+	bpf_loop(HPACK_FIELDS, hpack_walk_step, &walk, 0);
+	if (event->is_cut || walk.at < event->size)
 		walk.table->is_whole = 0;
 	if (!event->is_answer && walk.stream && !walk.stream->window.text[0])
 		put_request_text(walk.stream, event);

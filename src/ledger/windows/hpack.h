@@ -10,7 +10,7 @@
 #include "ledger/windows/head.h"
 
 #define HPACK_BYTES   512 /* of a block that are looked at */
-#define HPACK_SPARE   64  /* behind them: the longest text */
+#define HPACK_SPARE   512 /* behind them: what a masked place and length can reach */
 #define HPACK_STATIC  61  /* headers of the static table */
 #define HPACK_INDEXES 64  /* of the dynamic table, of which `means` knows */
 #define HPACK_TEXT    60
@@ -140,14 +140,6 @@ PROTOCOLS_INLINE int hpack_is_grpc(const __u8 *bytes, const struct hpack_string 
 		       : hpack_begins(bytes, value, "application/grpc", 16);
 }
 
-PROTOCOLS_INLINE int hpack_is_grpc_status(const __u8 *bytes, const struct hpack_string *name)
-{
-	if (name->is_coded)
-		return name->size == 8 &&
-		       hpack_begins(bytes, name, "\x9a\xca\xc8\xb2\x12\x34\xda\x8f", 8);
-	return name->size == 11 && hpack_begins(bytes, name, "grpc-status", 11);
-}
-
 /* What the header of the static table is about. */
 PROTOCOLS_INLINE enum hpack_meaning hpack_meaning_of(__u32 index)
 {
@@ -168,6 +160,29 @@ PROTOCOLS_INLINE enum hpack_meaning hpack_meaning_of(__u32 index)
 		return HPACK_STATUS;
 	case 31:
 		return HPACK_CONTENT;
+	}
+	return HPACK_OTHER;
+}
+
+/* The same of a name that is in the block. */
+PROTOCOLS_INLINE enum hpack_meaning hpack_meaning_of_name(const __u8 *bytes,
+							  const struct hpack_string *name)
+{
+	if (name->is_coded)
+		return name->size == 8 && hpack_begins(bytes, name, "\x9a\xca\xc8\xb2\x12\x34\xda\x8f", 8)
+			       ? HPACK_GRPC_STATUS
+			       : HPACK_OTHER;
+	switch (name->size) {
+	case 5:
+		return hpack_begins(bytes, name, ":path", 5) ? HPACK_PATH : HPACK_OTHER;
+	case 7:
+		if (hpack_begins(bytes, name, ":method", 7))
+			return HPACK_METHOD;
+		return hpack_begins(bytes, name, ":status", 7) ? HPACK_STATUS : HPACK_OTHER;
+	case 11:
+		return hpack_begins(bytes, name, "grpc-status", 11) ? HPACK_GRPC_STATUS : HPACK_OTHER;
+	case 12:
+		return hpack_begins(bytes, name, "content-type", 12) ? HPACK_CONTENT : HPACK_OTHER;
 	}
 	return HPACK_OTHER;
 }

@@ -23,11 +23,11 @@ struct http2_event {
 	__u32 stream;
 	__u32 asks; /* this side does */
 	__u32 resets;
-	__u64 address; /* of a block of headers */
-	__u32 size;    /* of it, as far as the message has it in one piece */
+	/* A block of headers. */
+	__u32 size; /* bytes of it that are in `block` */
+	__u32 skip; /* so many of them are no headers */
 	__u32 is_answer;
 	__u32 is_cut; /* there is more of it elsewhere */
-	__u32 pad;
 	struct hpack_entry entry, method, path;
 	__u8 block[HPACK_BYTES + HPACK_SPARE];
 };
