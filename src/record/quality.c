@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "ledger/windows/reader.h"
+
 struct row {
 	enum counter counter;
 	uint64_t value;
@@ -54,6 +56,24 @@ int quality__write_ledger(struct recording *recording, const struct ledger *ledg
 				     (int64_t)(counts[i].value + more));
 	}
 	return err ? err : WRITE(recording, rows);
+}
+
+#define WINDOWS_ROW(ledger, count)                                                                 \
+	{ COUNTER_WINDOWS_##count, ledger__window_count(ledger, WINDOWS_##count) }
+
+int quality__write_windows(struct recording *recording, const struct ledger *ledger)
+{
+	const struct row rows[] = {
+		WINDOWS_ROW(ledger, LOST),         WINDOWS_ROW(ledger, SOCKETS_LOST),
+		WINDOWS_ROW(ledger, MERGED),       WINDOWS_ROW(ledger, UNSENT),
+		WINDOWS_ROW(ledger, RESYNC),       WINDOWS_ROW(ledger, LATE_READY),
+		WINDOWS_ROW(ledger, CONTRADICTED), WINDOWS_ROW(ledger, REMAINDER),
+		WINDOWS_ROW(ledger, REMAINDER_NS), WINDOWS_ROW(ledger, UNHANDED),
+		WINDOWS_ROW(ledger, UNHANDED_NS),  WINDOWS_ROW(ledger, OPEN),
+		WINDOWS_ROW(ledger, STREAMS),
+	};
+
+	return WRITE(recording, rows);
 }
 
 int quality__write_stacks(struct recording *recording, const struct ledger *ledger,

@@ -16,6 +16,8 @@ int quality__write(struct recording *recording, enum counter counter, int64_t va
 
 int quality__write_ledger(struct recording *recording, const struct ledger *ledger,
 			  const struct collect *collect);
+/* Of a ledger that has windows. */
+int quality__write_windows(struct recording *recording, const struct ledger *ledger);
 int quality__write_stacks(struct recording *recording, const struct ledger *ledger,
 			  const struct samples *samples, const struct languages *languages,
 			  const struct fiber_ledger *fibers, const struct allocations *allocations);

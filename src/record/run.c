@@ -51,6 +51,8 @@ static int write_quality(struct run *run)
 {
 	int err = quality__write_ledger(run->recording, run->ledger, run->collect);
 
+	if (!err && run->windows)
+		err = quality__write_windows(run->recording, run->ledger);
 	if (!err && run->samples)
 		err = quality__write_stacks(run->recording, run->ledger, run->samples,
 					    run->languages, run->fibers, run->allocations);

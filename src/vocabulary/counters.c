@@ -9,9 +9,11 @@
 
 #define COUNTER_WORDS(counter, ...) [COUNTER_##counter] = { __VA_ARGS__ },
 
-static const struct counter_words words[COUNTER_COUNT] = { COUNTERS_LEDGER(
-	COUNTER_WORDS) COUNTERS_STACKS(COUNTER_WORDS) COUNTERS_AGENT(COUNTER_WORDS)
-								   COUNTERS_SIGNAL(COUNTER_WORDS) };
+static const struct counter_words words[COUNTER_COUNT] = {
+	COUNTERS_LEDGER(COUNTER_WORDS) COUNTERS_WINDOWS(COUNTER_WORDS)
+		COUNTERS_STACKS(COUNTER_WORDS) COUNTERS_AGENT(COUNTER_WORDS)
+			COUNTERS_SIGNAL(COUNTER_WORDS)
+};
 
 const struct counter_words *counters__words(enum counter counter)
 {

@@ -9,7 +9,8 @@
 #define COUNTER_OF(counter, ...) COUNTER_##counter,
 
 enum counter {
-	COUNTERS_LEDGER(COUNTER_OF) COUNTERS_STACKS(COUNTER_OF) COUNTERS_AGENT(COUNTER_OF)
+	COUNTERS_LEDGER(COUNTER_OF) COUNTERS_WINDOWS(COUNTER_OF) COUNTERS_STACKS(COUNTER_OF)
+		COUNTERS_AGENT(COUNTER_OF)
 		COUNTER_SIGNALS,
 	COUNTER_BEFORE_SIGNALS = COUNTER_SIGNALS - 1,
 	COUNTERS_SIGNAL(COUNTER_OF) COUNTER_COUNT,
@@ -36,7 +37,8 @@ bool counters__is_loss(const char *name);
 #define COUNTERS_NAME(counter, name, loss, ...) COUNTERS_NAME_##loss(name)
 #define COUNTERS_END(counter, name, loss, ...) COUNTERS_END_##loss(name)
 #define COUNTERS_IS_LOSS                                                                           \
-	"(name IN (" COUNTERS_LEDGER(COUNTERS_NAME) COUNTERS_STACKS(COUNTERS_NAME) "'')"           \
+	"(name IN (" COUNTERS_LEDGER(COUNTERS_NAME) COUNTERS_WINDOWS(COUNTERS_NAME)                \
+		COUNTERS_STACKS(COUNTERS_NAME) "'')"                                               \
 	COUNTERS_SIGNAL(COUNTERS_END) ")"
 
 /* clang-format on */

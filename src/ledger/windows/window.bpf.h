@@ -311,7 +311,7 @@ static __noinline int send_window(const struct window *window, const struct wind
 	struct window_record *record = bpf_ringbuf_reserve(&windows_ring, sizeof(*record), 0);
 
 	if (!record) {
-		count_lost(LOST_RING_FULL);
+		count_window(WINDOWS_UNSENT, 1);
 		return 0;
 	}
 	__builtin_memset(record, 0, __builtin_offsetof(struct window_record, window));
@@ -336,7 +336,7 @@ static __noinline int send_marked(const struct window *window, __u32 class)
 		bpf_ringbuf_reserve(&windows_ring, sizeof(*record), 0);
 
 	if (!record) {
-		count_lost(LOST_RING_FULL);
+		count_window(WINDOWS_UNSENT, 1);
 		return 0;
 	}
 	wire_head_at(&record->head, sizeof(*record), WINDOW_MARKED, 1, window->end_ns);
@@ -400,7 +400,7 @@ static __always_inline void describe_path(struct window_class_record *record, __
 				      bpf_core_field_offset(struct sockaddr_un, sun_path));
 }
 
-/* Sent once for each class. 0: not sent. */
+/* Sent once for each class. False: not sent. */
 static __noinline bool announce(const struct window_class_key *key, __u32 class,
 				const struct window *window, const struct window_ends *ends,
 				__u64 sock)
@@ -451,12 +451,19 @@ VERIFIED_ONCE __u32 class_of_window(struct window_class_key *of, const struct wi
 		return 0;
 	}
 	class = __sync_fetch_and_add(&windows_last_class, 1) + 1;
-	if (class >= WINDOW_CLASSES || !announce(&key, class, window, ends, sock))
-		return 0;
-	if (!bpf_map_update_elem(&windows_classes, &key, &class, BPF_NOEXIST))
-		return class;
-	known = bpf_map_lookup_elem(&windows_classes, &key);
-	return known ? *known : 0;
+	if (class >= WINDOW_CLASSES)
+		class = 0;
+	/* Only one of several CPUs announces it. */
+	if (!class || bpf_map_update_elem(&windows_classes, &key, &class, BPF_NOEXIST)) {
+		known = bpf_map_lookup_elem(&windows_classes, &key);
+		class = known ? *known : 0;
+	} else if (!announce(&key, class, window, ends, sock)) {
+		bpf_map_delete_elem(&windows_classes, &key);
+		class = 0;
+	}
+	if (!class)
+		count_window(WINDOWS_MERGED, window->n);
+	return class;
 }
 
 static __always_inline void key_of_socket(struct window_class_key *key,

@@ -153,6 +153,7 @@ enum window_count {
 	WINDOWS_LOST,         /* windows without room */
 	WINDOWS_SOCKETS_LOST, /* sockets whose place another one took while a window was open */
 	WINDOWS_MERGED,       /* windows of classes without room: they are in class 0 */
+	WINDOWS_UNSENT,       /* records of single windows without room in the ring */
 	WINDOWS_RESYNC,       /* times that a parser lost its place */
 	WINDOWS_LATE_READY,   /* windows whose R is missing */
 	WINDOWS_CONTRADICTED, /* links that turned out wrong, and were dropped */
