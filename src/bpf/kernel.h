@@ -148,6 +148,7 @@ struct sock {
 };
 
 struct socket {
+	long unsigned int flags;
 	struct file *file;
 	struct sock *sk;
 };

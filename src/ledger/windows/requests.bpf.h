@@ -26,7 +26,9 @@ struct message {
 	__u32 requests; /* that begin in it, if it is known */
 	__u32 interim;  /* it is no answer yet, or the rest of a request's header is missing */
 	__u32 is_cut;   /* it begins with the rest of an earlier one */
+	__u32 is_short; /* sent: the kernel did not take all bytes */
 	__u32 text_at;  /* MySQL: where the statement begins; 0: there is none */
+	__u32 pad2;
 	__u64 ready_ns; /* when the request was readable that begins; asking: when it began */
 	/* HTTP/2 */
 	__u64 pieces; /* the iovec behind that of the first piece; 0: all is in one */
@@ -34,7 +36,7 @@ struct message {
 	__u64 now;
 	__u32 place; /* of the connection */
 	__u8 is_sent, asks;
-	__u8 pad2[2];
+	__u8 pad3[2];
 };
 
 /* Large, so not on the stack: one for each CPU. */
@@ -96,6 +98,26 @@ static __always_inline __u64 bytes_at(const struct pt_regs *regs, __u32 nr, __u6
 	return vector.base;
 }
 
+#define SOCK_NOSPACE 2
+/* A shorter answer is rarely cut, so it is not looked at. */
+#define SHORT_BYTES 1024
+
+/*
+ * Whether the kernel took less than the thread wanted to send. TCP notes that in the socket until
+ * there is room again. With AF_UNIX, the mark stays, so there the length tells.
+ */
+static __always_inline bool is_short_send(const struct talk *talk, const struct pt_regs *regs,
+					  __u32 nr, long ret)
+{
+	struct sock *sk = (void *)talk->sock;
+
+	if (ret < SHORT_BYTES)
+		return false;
+	if (talk->flags & TALK_IS_TCP)
+		return BPF_CORE_READ(sk, sk_socket, flags) >> SOCK_NOSPACE & 1;
+	return bytes_of[nr & (LEDGER_SYSCALLS - 1)] == BYTES_AT && (__u64)ret < regs->ARCH_ARG3;
+}
+
 /* Looks at what the call that ends has read or sent. */
 static __always_inline struct message *look_at_message(const struct pt_regs *regs, __u32 nr,
 						       long ret)
@@ -108,7 +130,7 @@ static __always_inline struct message *look_at_message(const struct pt_regs *reg
 		return NULL;
 	message->bytes = ret;
 	message->requests = 1;
-	message->interim = message->is_cut = 0;
+	message->interim = message->is_cut = message->is_short = 0;
 	message->pieces = 0;
 	message->address = bytes_at(regs, nr, &bytes, &message->pieces);
 	message->first = bytes;

@@ -201,6 +201,8 @@ static __always_inline void answer_goes(const struct exchange *of)
 	bool ends = ends_answer(socket, of->message), is_choked = socket->flags & SOCKET_CHOKED;
 
 	socket->flags = (socket->flags | SOCKET_SPOKE) & ~SOCKET_CHOKED;
+	if (of->message->is_short)
+		socket->flags |= SOCKET_CHOKED;
 	if (of->message->interim ||
 	    (socket->phase != PHASE_ASKED && socket->phase != PHASE_ANSWERED))
 		return;

@@ -260,6 +260,7 @@ static __always_inline bool bytes_pass(struct thread *thread, struct here *here,
 		return false;
 	}
 	if (is_sent) {
+		of.message->is_short = is_short_send(of.talk, regs, nr, ret);
 		answer_goes(&of);
 		return false;
 	}
