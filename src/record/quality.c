@@ -70,7 +70,7 @@ int quality__write_windows(struct recording *recording, const struct ledger *led
 		WINDOWS_ROW(ledger, CONTRADICTED), WINDOWS_ROW(ledger, REMAINDER),
 		WINDOWS_ROW(ledger, REMAINDER_NS), WINDOWS_ROW(ledger, UNHANDED),
 		WINDOWS_ROW(ledger, UNHANDED_NS),  WINDOWS_ROW(ledger, OPEN),
-		WINDOWS_ROW(ledger, STREAMS),
+		WINDOWS_ROW(ledger, CALLS_OPEN),   WINDOWS_ROW(ledger, STREAMS),
 	};
 
 	return WRITE(recording, rows);

@@ -73,6 +73,7 @@ static void call_window_begins(__u32 depth)
 		return;
 	}
 	call->serial = __sync_fetch_and_add(&windows_last_serial, 1) + 1;
+	count_window(WINDOWS_CALLS_OPEN, 1);
 	call->outer = thread->window;
 	call->parent = worker ? worker->serial : 0;
 	call->begin_ns = time_in_state(here);
@@ -120,8 +121,13 @@ static void call_window_ends(__u32 depth, __u32 place)
 	if (!call || !call->serial)
 		return;
 	now = time_in_state(here);
-	if (is_over(now) || !base_ns || call->begin_ns < base_ns)
+	if (is_over(now) || !base_ns)
 		return;
+	count_window(WINDOWS_CALLS_OPEN, -1);
+	if (call->begin_ns < base_ns) {
+		call->serial = 0;
+		return;
+	}
 	done = &calls->done;
 	__builtin_memset(done, 0, sizeof(*done));
 	done->serial = call->serial;

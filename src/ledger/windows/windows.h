@@ -162,6 +162,7 @@ enum window_count {
 	WINDOWS_UNHANDED,    /* windows of which it is not known when their worker began */
 	WINDOWS_UNHANDED_NS, /* their time until then */
 	WINDOWS_OPEN,        /* windows that had not ended at the end */
+	WINDOWS_CALLS_OPEN,  /* calls that have not returned */
 	WINDOWS_STREAMS,     /* windows that are streams: no length is claimed */
 	WINDOWS_BY_SOCKET,   /* links, by evidence */
 	WINDOWS_BY_SEGMENT,

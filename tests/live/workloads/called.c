@@ -38,8 +38,15 @@ KEEP void jumps(int depth)
 {
 	if (!depth)
 		longjmp(back, 1);
-	jumps(depth - 1);
+	if (depth > 0)
+		jumps(depth - 1);
 	__asm__ volatile("");
+}
+
+KEEP static void come_back(void)
+{
+	if (!setjmp(back))
+		jumps(3);
 }
 
 KEEP void sleeps(uint64_t ns)
@@ -69,8 +76,7 @@ static void *call_and_end(void *arg)
 static void leave(char **argv)
 {
 	for (int i = 0; i < 20; i++) {
-		if (!setjmp(back))
-			jumps(3);
+		come_back();
 		sleeps(MS);
 	}
 	for (int i = 0; i < 20; i++)
