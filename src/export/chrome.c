@@ -253,6 +253,51 @@ static void write_events(struct chrome *chrome)
 	}
 }
 
+static void begin_window(struct chrome *chrome, const char *phase,
+			 const struct profile_window *window, int64_t time_ns)
+{
+	begin_event(chrome, phase, label__window(chrome->profile, window), window->thread);
+	json_out__text(&chrome->out, "cat", "window");
+	json_out__number(&chrome->out, "id", window->id);
+	write_time(chrome, "ts", time_ns);
+}
+
+/* Windows of an event loop overlap too. */
+static void write_window(struct chrome *chrome, const struct profile_window *window)
+{
+	const struct profile *profile = chrome->profile;
+	const struct profile_class *class = &profile->classes[window->class];
+	struct json_out *out = &chrome->out;
+	char parts[LABEL_SIZE];
+
+	begin_window(chrome, "b", window, window->begin_ns);
+	json_out__open(out, "args", '{');
+	json_out__text(out, "of", class->service);
+	json_out__text(out, "latency", label__band(window));
+	if (*class->status)
+		json_out__text(out, "status", class->status);
+	json_out__decimal(out, "length_ms", window->length_ns, 6);
+	json_out__text(out, "parts", label__parts(profile, window, parts));
+	if (window->ends)
+		json_out__text(out, "connection", window->ends);
+	if (window->parent != PROFILE_NONE)
+		json_out__number(out, "parent", profile->windows[window->parent].id);
+	json_out__close(out, '}');
+	json_out__close(out, '}');
+	begin_window(chrome, "e", window, window->end_ns);
+	json_out__close(out, '}');
+}
+
+static void write_windows(struct chrome *chrome)
+{
+	for (size_t i = 0; i < chrome->profile->window_count; i++) {
+		const struct profile_window *window = &chrome->profile->windows[i];
+
+		if (window->has_details && window->thread != PROFILE_NONE)
+			write_window(chrome, window);
+	}
+}
+
 static void write_value(struct chrome *chrome, const struct profile_counter *counter,
 			int64_t time_ns, double value)
 {
@@ -361,6 +406,7 @@ static int write_chrome(const struct profile *profile, FILE *file)
 	err = write_states(&chrome);
 	write_samples(&chrome);
 	write_events(&chrome);
+	write_windows(&chrome);
 	write_counters(&chrome);
 	json_out__close(out, ']');
 	write_stacks(&chrome);

@@ -139,6 +139,9 @@ static uint32_t first_thread(const struct profile *profile)
 		first = profile->samples[i].thread < first ? profile->samples[i].thread : first;
 	for (size_t i = 0; i < profile->event_count; i++)
 		first = profile->events[i].thread < first ? profile->events[i].thread : first;
+	for (size_t i = 0; i < profile->window_count; i++)
+		if (profile->windows[i].has_details && profile->windows[i].thread < first)
+			first = profile->windows[i].thread;
 	if (profile->account_count && profile->accounts[0].thread < first)
 		first = profile->accounts[0].thread;
 	return first;
@@ -244,11 +247,41 @@ static void write_categories(struct firefox *firefox)
 	json_out__close(out, ']');
 }
 
-static void write_schema(struct json_out *out, const char *name, const char *label)
+/* Ends with a field without a key. */
+struct field {
+	const char *key, *label, *format;
+};
+
+static void write_schema(struct json_out *out, const char *name, const char *label,
+			 const char *in_chart, const struct field *fields)
 {
 	static const char *const displays[] = { "marker-chart", "marker-table",
 						"timeline-overview" };
-	static const char *const fields[][3] = {
+
+	json_out__open(out, NULL, '{');
+	json_out__text(out, "name", name);
+	json_out__text(out, "tooltipLabel", label);
+	json_out__text(out, "tableLabel", label);
+	json_out__text(out, "chartLabel", in_chart);
+	json_out__open(out, "display", '[');
+	for (size_t i = 0; i < sizeof(displays) / sizeof(*displays); i++)
+		json_out__text(out, NULL, displays[i]);
+	json_out__close(out, ']');
+	json_out__open(out, "fields", '[');
+	for (; fields->key; fields++) {
+		json_out__open(out, NULL, '{');
+		json_out__text(out, "key", fields->key);
+		json_out__text(out, "label", fields->label);
+		json_out__text(out, "format", fields->format);
+		json_out__close(out, '}');
+	}
+	json_out__close(out, ']');
+	json_out__close(out, '}');
+}
+
+static void write_schemas(struct firefox *firefox)
+{
+	static const struct field waits[] = {
 		{ "why", "Cause", "unique-string" },
 		{ "kind", "Kind", "unique-string" },
 		{ "object", "Waits for", "unique-string" },
@@ -260,27 +293,33 @@ static void write_schema(struct json_out *out, const char *name, const char *lab
 		{ "waits", "Waits", "integer" },
 		{ "note", "Note", "unique-string" },
 		{ "error", "Error", "unique-string" },
+		{},
 	};
+	static const struct field windows[] = {
+		{ "request", "Request", "unique-string" },
+		{ "service", "Of", "unique-string" },
+		{ "latency", "Among those of its service", "unique-string" },
+		{ "status", "Ended", "unique-string" },
+		{ "length", "Length", "duration" },
+		{ "parts", "Parts", "unique-string" },
+		{ "ends", "Connection", "unique-string" },
+		{ "id", "Number", "integer" },
+		{ "parent", "For", "integer" },
+		{ "evidence", "Known by", "unique-string" },
+		{},
+	};
+	struct json_out *out = &firefox->out;
 
-	json_out__open(out, NULL, '{');
-	json_out__text(out, "name", name);
-	json_out__text(out, "tooltipLabel", label);
-	json_out__text(out, "tableLabel", label);
-	json_out__text(out, "chartLabel", "{marker.data.object}");
-	json_out__open(out, "display", '[');
-	for (size_t i = 0; i < sizeof(displays) / sizeof(*displays); i++)
-		json_out__text(out, NULL, displays[i]);
+	json_out__open(out, "markerSchema", '[');
+	write_schema(out, "wait", "{marker.data.object} {marker.data.evidence} {marker.data.by}",
+		     "{marker.data.object}", waits);
+	write_schema(out, "ready", "{marker.data.why}", "{marker.data.object}", waits);
+	write_schema(out, "event", "{marker.data.object} {marker.data.error}",
+		     "{marker.data.object}", waits);
+	if (firefox->profile->window_count)
+		write_schema(out, "window", "{marker.data.request}: {marker.data.parts}",
+			     "{marker.data.request}", windows);
 	json_out__close(out, ']');
-	json_out__open(out, "fields", '[');
-	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
-		json_out__open(out, NULL, '{');
-		json_out__text(out, "key", fields[i][0]);
-		json_out__text(out, "label", fields[i][1]);
-		json_out__text(out, "format", fields[i][2]);
-		json_out__close(out, '}');
-	}
-	json_out__close(out, ']');
-	json_out__close(out, '}');
 }
 
 static void write_extra(struct firefox *firefox)
@@ -337,11 +376,7 @@ static void write_meta(struct firefox *firefox)
 	json_out__text(out, "threadCPUDelta", "ns");
 	json_out__close(out, '}');
 	write_categories(firefox);
-	json_out__open(out, "markerSchema", '[');
-	write_schema(out, "wait", "{marker.data.object} {marker.data.evidence} {marker.data.by}");
-	write_schema(out, "ready", "{marker.data.why}");
-	write_schema(out, "event", "{marker.data.object} {marker.data.error}");
-	json_out__close(out, ']');
+	write_schemas(firefox);
 	write_extra(firefox);
 	json_out__close(out, '}');
 }
@@ -359,12 +394,16 @@ static void release(struct firefox *firefox)
 	free(firefox->begins);
 	free(firefox->event_order);
 	free(firefox->event_begins);
+	free(firefox->window_order);
+	free(firefox->window_begins);
 }
 
 static int prepare(struct firefox *firefox, const struct profile *profile)
 {
 	int err = calltree__new(profile, &firefox->calls);
 
+	if (!err)
+		err = spans__windows(profile, &firefox->window_order, &firefox->window_begins);
 	firefox->categories = calloc(profile->state_count + 1, sizeof(*firefox->categories));
 	firefox->subcategories = calloc(profile->state_count + 1, sizeof(*firefox->subcategories));
 	firefox->order = calloc(profile->sample_count + 1, sizeof(*firefox->order));

@@ -36,7 +36,9 @@ struct firefox {
 	struct firefox_process *processes;
 	size_t *begins; /* by thread: its first index in `order`; and the end */
 	uint32_t *event_order;
-	size_t *event_begins;  /* the same for events */
+	size_t *event_begins; /* the same for events */
+	uint32_t *window_order;
+	size_t *window_begins; /* the same for windows */
 	uint32_t first_thread; /* that is written; also shows what belongs to no thread */
 };
 
@@ -65,7 +67,7 @@ int firefox__write_threads(struct firefox *firefox);
 int firefox__write_markers(struct firefox *firefox, uint32_t thread);
 /* Writes "counters". */
 void firefox__write_counters(struct firefox *firefox);
-/* Whether a thread has samples or events. */
+/* Whether a thread has samples, events or windows. */
 bool firefox__has_thread(const struct firefox *firefox, uint32_t thread);
 /* The pid of a thread's process in the viewer. The second process with pid 1000 is "1000.1". */
 void firefox__pid(const struct firefox *firefox, uint32_t thread, char *ret, size_t size);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Markers of the Firefox Profiler's format (sampled waits and events of signals), and its counters.
+ * Markers of the Firefox Profiler's format (sampled waits, events of signals, and windows), and its
+ * counters.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,14 +25,15 @@ int64_t firefox__since_start(const struct firefox *firefox, int64_t time_ns)
 bool firefox__has_thread(const struct firefox *firefox, uint32_t thread)
 {
 	return firefox->begins[thread] < firefox->begins[thread + 1] ||
-	       firefox->event_begins[thread] < firefox->event_begins[thread + 1];
+	       firefox->event_begins[thread] < firefox->event_begins[thread + 1] ||
+	       firefox->window_begins[thread] < firefox->window_begins[thread + 1];
 }
 
-/* A marker to write: a wait or an event. */
+/* A marker to write. */
 struct marker {
 	int64_t begin_ns, end_ns;
 	uint32_t index;
-	bool is_event;
+	enum { MARKER_WAIT, MARKER_EVENT, MARKER_WINDOW } of;
 };
 
 static int by_begin(const void *a, const void *b)
@@ -40,8 +42,8 @@ static int by_begin(const void *a, const void *b)
 
 	if (x->begin_ns != y->begin_ns)
 		return x->begin_ns < y->begin_ns ? -1 : 1;
-	if (x->is_event != y->is_event)
-		return x->is_event ? 1 : -1;
+	if (x->of != y->of)
+		return x->of < y->of ? -1 : 1;
 	return (x->index > y->index) - (x->index < y->index);
 }
 
@@ -52,7 +54,10 @@ static int find_markers(struct firefox *firefox, uint32_t thread, struct marker 
 	size_t first = firefox->begins[thread], end = firefox->begins[thread + 1];
 	size_t event = firefox->event_begins[thread];
 	size_t events_end = firefox->event_begins[thread + 1], count = 0;
-	struct marker *markers = calloc(end - first + events_end - event + 1, sizeof(*markers));
+	size_t window = firefox->window_begins[thread];
+	size_t windows_end = firefox->window_begins[thread + 1];
+	struct marker *markers = calloc(end - first + events_end - event + windows_end - window + 1,
+					sizeof(*markers));
 
 	if (!markers)
 		return -ENOMEM;
@@ -62,14 +67,21 @@ static int find_markers(struct firefox *firefox, uint32_t thread, struct marker 
 		if (!sample->is_tick && sample->wait_ns > 0)
 			markers[count++] =
 				(struct marker) { spans__wait(sample, firefox->free_ns).begin_ns,
-						  sample->time_ns, firefox->order[i], false };
+						  sample->time_ns, firefox->order[i], MARKER_WAIT };
 	}
 	for (; event < events_end; event++) {
 		const struct profile_event *at =
 			&firefox->profile->events[firefox->event_order[event]];
 
 		markers[count++] = (struct marker) { at->time_ns - at->duration_ns, at->time_ns,
-						     firefox->event_order[event], true };
+						     firefox->event_order[event], MARKER_EVENT };
+	}
+	for (; window < windows_end; window++) {
+		const struct profile_window *at =
+			&firefox->profile->windows[firefox->window_order[window]];
+
+		markers[count++] = (struct marker) { at->begin_ns, at->end_ns,
+						     firefox->window_order[window], MARKER_WINDOW };
 	}
 	qsort(markers, count, sizeof(*markers), by_begin);
 	*ret = markers;
@@ -146,13 +158,41 @@ static void write_event(struct firefox *firefox, uint32_t index)
 	json_out__close(out, '}');
 }
 
+static void write_window(struct firefox *firefox, uint32_t index)
+{
+	const struct profile *profile = firefox->profile;
+	const struct profile_window *window = &profile->windows[index];
+	const struct profile_class *class = &profile->classes[window->class];
+	struct json_out *out = &firefox->out;
+	char parts[LABEL_SIZE];
+
+	json_out__open(out, NULL, '{');
+	json_out__text(out, "type", "window");
+	add_text(firefox, "request", label__window(profile, window));
+	add_text(firefox, "service", class->service);
+	add_text(firefox, "latency", label__band(window));
+	add_text(firefox, "status", *class->status ? class->status : NULL);
+	json_out__decimal(out, "length", window->length_ns, FIREFOX_MS_DIGITS);
+	add_text(firefox, "parts", label__parts(profile, window, parts));
+	add_text(firefox, "ends", window->ends);
+	json_out__number(out, "id", window->id);
+	if (window->parent != PROFILE_NONE) {
+		json_out__number(out, "parent", profile->windows[window->parent].id);
+		add_text(firefox, "evidence", window->evidence);
+	}
+	json_out__close(out, '}');
+}
+
 static int64_t marker_name(struct firefox *firefox, const struct marker *marker)
 {
 	const struct profile *profile = firefox->profile;
 	char name[LABEL_SIZE];
 
-	if (marker->is_event)
+	if (marker->of == MARKER_EVENT)
 		return firefox__text(firefox, profile->events[marker->index].name);
+	if (marker->of == MARKER_WINDOW)
+		return firefox__text(firefox,
+				     label__kind_of(profile, &profile->windows[marker->index]));
 	return firefox__text(
 		firefox,
 		label__state(&profile->states[profile->samples[marker->index].state], name));
@@ -160,7 +200,7 @@ static int64_t marker_name(struct firefox *firefox, const struct marker *marker)
 
 static int64_t category_of(const struct firefox *firefox, const struct marker *marker)
 {
-	return marker->is_event
+	return marker->of != MARKER_WAIT
 		       ? 0
 		       : firefox->categories[firefox->profile->samples[marker->index].state];
 }
@@ -192,8 +232,10 @@ int firefox__write_markers(struct firefox *firefox, uint32_t thread)
 	FIREFOX_COLUMN(firefox, "category", i, count, category_of(firefox, &markers[i]));
 	json_out__open(out, "data", '[');
 	for (size_t i = 0; i < count; i++)
-		if (markers[i].is_event)
+		if (markers[i].of == MARKER_EVENT)
 			write_event(firefox, markers[i].index);
+		else if (markers[i].of == MARKER_WINDOW)
+			write_window(firefox, markers[i].index);
 		else
 			write_data(firefox, markers[i].index);
 	json_out__close(out, ']');

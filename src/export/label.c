@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/words.h"
+#include "vocabulary/window_words.h"
+
 const char *label__state(const struct profile_state *state, char ret[LABEL_SIZE])
 {
 	snprintf(ret, LABEL_SIZE, "%s.%s", state->state, state->cause);
@@ -52,6 +55,36 @@ const char *label__place(const struct profile *profile, uint32_t function, char 
 	return ret;
 }
 
+const struct profile_class *label__class(const struct profile *profile,
+					 const struct profile_sample *sample)
+{
+	if (sample->window >= profile->window_count)
+		return NULL;
+	return &profile->classes[profile->windows[sample->window].class];
+}
+
+const char *label__band(const struct profile_window *window)
+{
+	static const char *const words[PROFILE_BANDS] = {
+		[PROFILE_FAST] = "fast", [PROFILE_MIDDLE] = "middle", [PROFILE_SLOW] = "slow"
+	};
+
+	return words[window->band];
+}
+
+const char *label__window(const struct profile *profile, const struct profile_window *window)
+{
+	const struct profile_class *class = &profile->classes[window->class];
+
+	if (window->text)
+		return window->text;
+	if (*class->name)
+		return class->name;
+	if (!strcmp(class->kind, window_words__kind(WORDS_KIND_CALL)->key) && *class->address)
+		return class->address;
+	return "request";
+}
+
 const char *label__time(int64_t ns, char ret[LABEL_SHORT])
 {
 	static const char *const units[] = { "ns", "µs", "ms", "s" };
@@ -65,6 +98,43 @@ const char *label__time(int64_t ns, char ret[LABEL_SHORT])
 		 : value >= 9.995        ? 1
 					 : 2,
 		 value, units[unit]);
+	return ret;
+}
+
+const char *label__kind_of(const struct profile *profile, const struct profile_window *window)
+{
+	int kind = window_words__find_kind(profile->classes[window->class].kind);
+
+	return kind < 0 ? "request" : window_words__kind((enum window_words_kind)kind)->one;
+}
+
+/* The longest part that is shorter than `before`, or as long and behind it; NULL: there is none. */
+static const struct profile_part *next_part(const struct profile *profile,
+					    const struct profile_window *window,
+					    const struct profile_part *before)
+{
+	const struct profile_part *best = NULL, *part = &profile->parts[window->first_part];
+
+	for (const struct profile_part *end = part + window->part_count; part < end; part++) {
+		bool is_next = !before || part->ns < before->ns ||
+			       (part->ns == before->ns && part > before);
+
+		if (is_next && (!best || part->ns > best->ns))
+			best = part;
+	}
+	return best;
+}
+
+const char *label__parts(const struct profile *profile, const struct profile_window *window,
+			 char ret[LABEL_SIZE])
+{
+	const struct profile_part *part = NULL;
+	char time[LABEL_SHORT];
+
+	*ret = '\0';
+	while (window->part_count && (part = next_part(profile, window, part)))
+		words__say(ret, LABEL_SIZE, "%s%s %s%s", *ret ? ", " : "", part->words,
+			   part->is_overlap ? "-" : "", label__time(part->ns, time));
 	return ret;
 }
 

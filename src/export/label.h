@@ -21,6 +21,18 @@ const char *label__evidence(const struct profile_sample *sample);
 #define LABEL_ENDED "ended"         /* key for how a wait without a waker ended: "timed out" */
 /* "web.py:12", where a function of a runtime begins; "" of others and if it is unknown. */
 const char *label__place(const struct profile *profile, uint32_t function, char ret[LABEL_SIZE]);
+/* What a sample's window is called; NULL: it has none. */
+const struct profile_class *label__class(const struct profile *profile,
+					 const struct profile_sample *sample);
+/* "fast", "middle" or "slow" */
+const char *label__band(const struct profile_window *window);
+/* "GET /orders/17", or what its class is called; "request" if that is unknown. */
+const char *label__window(const struct profile *profile, const struct profile_window *window);
+/* "request", "request to another server" or "call" */
+const char *label__kind_of(const struct profile *profile, const struct profile_window *window);
+/* "own: running 40 µs, queued: its thread was asleep 3 µs"; the longest first */
+const char *label__parts(const struct profile *profile, const struct profile_window *window,
+			 char ret[LABEL_SIZE]);
 /* "1.23 s": three significant digits. */
 const char *label__time(int64_t ns, char ret[LABEL_SHORT]);
 /* "without 1.23 s idle [--idle shows it]"; "" if nothing was left out. */

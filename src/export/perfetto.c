@@ -415,6 +415,8 @@ static int write_perfetto(const struct profile *profile, FILE *file)
 	write_samples(&perfetto);
 	perfetto__write_counters(&perfetto);
 	err = perfetto__write_events(&perfetto);
+	if (!err)
+		err = perfetto__write_windows(&perfetto);
 	if (err)
 		return err;
 	if (proto__failed(&perfetto.trace))

@@ -13,11 +13,7 @@
 #include "export/perfetto_trace.h"
 #include "export/spans.h"
 
-/* Track ids of counters and event lanes, above those of all other tracks. */
-#define FIRST_COUNTER (1ULL << 40)
-#define FIRST_LANE    (2ULL << 40)
-#define FIRST_RATE    (3ULL << 40)
-#define LANES         8 /* tracks for a thread's events */
+#define LANES 8 /* tracks for a thread's events */
 
 void perfetto__annotate(struct perfetto *perfetto, const char *name, const char *text)
 {
@@ -64,7 +60,8 @@ static void write_shares(struct perfetto *perfetto, uint32_t thread, int64_t tim
 	const struct profile *profile = perfetto->profile;
 
 	for (uint32_t i = 0; i < profile->state_count; i++) {
-		uint64_t counter = FIRST_COUNTER + (uint64_t)thread * profile->state_count + i;
+		uint64_t counter =
+			PERFETTO_FIRST_COUNTER + (uint64_t)thread * profile->state_count + i;
 		int64_t share = slice ? spans__share(profile, slice, i) : 0;
 		char name[LABEL_SIZE];
 
@@ -125,7 +122,7 @@ static void write_event(struct perfetto *perfetto, const struct profile_event *e
 	uint32_t thread = event->thread == PROFILE_NONE ? (uint32_t)perfetto->profile->thread_count
 							: event->thread;
 	uint32_t lane = choose_lane(&busy_ns[(size_t)thread * LANES], event);
-	uint64_t track = FIRST_LANE + (uint64_t)thread * LANES + lane;
+	uint64_t track = PERFETTO_FIRST_LANE + (uint64_t)thread * LANES + lane;
 	int64_t *busy = &busy_ns[(size_t)thread * LANES + lane];
 	bool moment = lane == LANES - 1 || !event->duration_ns;
 
@@ -186,14 +183,15 @@ void perfetto__write_counters(struct perfetto *perfetto)
 		char unit[LABEL_SIZE];
 
 		snprintf(unit, sizeof(unit), "%s a second", counter->unit);
-		write_counter(perfetto, FIRST_RATE + i, 0, counter->name, unit);
+		write_counter(perfetto, PERFETTO_FIRST_RATE + i, 0, counter->name, unit);
 		for (size_t j = 0; j < counter->point_count; j++) {
 			const struct profile_point *point =
 				&profile->points[counter->first_point + j];
 
-			write_value(perfetto, FIRST_RATE + i, point->begin_ns, spans__rate(point));
+			write_value(perfetto, PERFETTO_FIRST_RATE + i, point->begin_ns,
+				    spans__rate(point));
 			if (spans__ends(profile, counter, j))
-				write_value(perfetto, FIRST_RATE + i, point->end_ns, 0);
+				write_value(perfetto, PERFETTO_FIRST_RATE + i, point->end_ns, 0);
 		}
 	}
 }

@@ -21,6 +21,12 @@ struct perfetto {
 	bool begun;
 };
 
+/* Ids of tracks, above those of threads and processes. */
+#define PERFETTO_FIRST_COUNTER (1ULL << 40)
+#define PERFETTO_FIRST_LANE    (2ULL << 40) /* of events */
+#define PERFETTO_FIRST_RATE    (3ULL << 40)
+#define PERFETTO_FIRST_WINDOW  (4ULL << 40)
+
 static inline uint64_t perfetto__uuid(enum track track, uint32_t index)
 {
 	return (uint64_t)index * 4 + track;
@@ -37,3 +43,5 @@ void perfetto__annotate_ms(struct perfetto *perfetto, const char *name, int64_t 
 void perfetto__write_states(struct perfetto *perfetto);
 void perfetto__write_counters(struct perfetto *perfetto);
 int perfetto__write_events(struct perfetto *perfetto);
+/* Writes kept windows on tracks of their threads. */
+int perfetto__write_windows(struct perfetto *perfetto);

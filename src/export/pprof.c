@@ -4,7 +4,8 @@
  *
  * Samples with the same stack and labels are merged, so a long recording stays small. Time off the
  * CPU is shown by the labels state and cause and by the sample types, not by frames, because pprof
- * can split by labels. Addresses are ELF virtual addresses, so each mapping begins at 0.
+ * can split by labels. So can requests: the labels service, request and latency. Addresses are ELF
+ * virtual addresses, so each mapping begins at 0.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "base/gzip.h"
 #include "base/pprof.h"
 #include "export/exporter.h"
+#include "export/label.h"
 #include "model/texts.h"
 
 #define PAGE 4096
@@ -51,13 +53,25 @@ static int compare_texts(const char *a, const char *b)
 	return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
 }
 
+/* A number for the labels of a sample's window; 0: it has none. */
+static uint64_t window_of(const struct profile *profile, const struct profile_sample *sample)
+{
+	const struct profile_window *window = &profile->windows[sample->window];
+
+	return sample->window < profile->window_count
+		       ? (uint64_t)window->class * PROFILE_BANDS + window->band + 1
+		       : 0;
+}
+
 /* Samples compare equal if they differ only in times and weights. Equal samples are merged. */
-static int compare_samples(const struct profile_sample *a, const struct profile_sample *b)
+static int compare_samples(const struct profile *profile, const struct profile_sample *a,
+			   const struct profile_sample *b)
 {
 	const uint64_t pairs[][2] = {
 		{ a->thread, b->thread },
 		{ a->state, b->state },
 		{ a->stack, b->stack },
+		{ window_of(profile, a), window_of(profile, b) },
 	};
 	int by_none;
 
@@ -68,11 +82,11 @@ static int compare_samples(const struct profile_sample *a, const struct profile_
 	return by_none ? by_none : compare_texts(a->end, b->end);
 }
 
-static int compare(const void *a, const void *b, void *samples)
+static int compare(const void *a, const void *b, void *context)
 {
+	const struct profile *profile = context;
 	uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
-	int result = compare_samples((const struct profile_sample *)samples + first,
-				     (const struct profile_sample *)samples + second);
+	int result = compare_samples(profile, &profile->samples[first], &profile->samples[second]);
 
 	return result ? result : (first > second) - (first < second);
 }
@@ -112,6 +126,19 @@ static size_t list_locations(struct writer *writer, const struct profile_sample 
 	return length;
 }
 
+static void add_window(struct writer *writer, const struct profile_sample *sample)
+{
+	const struct profile_class *class = label__class(writer->profile, sample);
+
+	if (!class)
+		return;
+	pprof__label(&writer->out, "service", class->service);
+	if (*class->name)
+		pprof__label(&writer->out, "request", class->name);
+	pprof__label(&writer->out, "latency",
+		     label__band(&writer->profile->windows[sample->window]));
+}
+
 static void add_sample(struct writer *writer, const struct profile_sample *sample,
 		       uint64_t weight_ns, uint64_t count)
 {
@@ -134,6 +161,7 @@ static void add_sample(struct writer *writer, const struct profile_sample *sampl
 		pprof__label(out, "runtime", profile->processes[thread->process].runtime);
 	pprof__label(out, "state", state->state);
 	pprof__label(out, "cause", state->cause);
+	add_window(writer, sample);
 	pprof__end_sample(out);
 }
 
@@ -145,7 +173,7 @@ static void add_samples(struct writer *writer)
 	for (size_t i = 0; i < profile->sample_count; i++)
 		writer->order[i] = (uint32_t)i;
 	qsort_r(writer->order, profile->sample_count, sizeof(*writer->order), compare,
-		(void *)samples);
+		(void *)profile);
 	for (size_t i = 0, next; i < profile->sample_count; i = next) {
 		const struct profile_sample *first = &samples[writer->order[i]];
 		uint64_t weight_ns = 0, count = 0;
@@ -153,7 +181,7 @@ static void add_samples(struct writer *writer)
 		for (next = i; next < profile->sample_count; next++) {
 			const struct profile_sample *other = &samples[writer->order[next]];
 
-			if (compare_samples(first, other))
+			if (compare_samples(profile, first, other))
 				break;
 			weight_ns += (uint64_t)other->weight_ns;
 			count++;

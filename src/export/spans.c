@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
+
 #define MOST_PIECES   200000
 #define SHORTEST_STEP 10000000 /* ns */
 #define LONGEST_STEP  (INT64_C(1) << 62)
@@ -131,6 +133,45 @@ bool spans__ends(const struct profile *profile, const struct profile_counter *co
 	return i + 1 == counter->point_count || point[1].begin_ns != point->end_ns;
 }
 
+static bool is_span(const struct profile_window *window)
+{
+	return window->has_details && window->thread != PROFILE_NONE;
+}
+
+static int by_thread(const void *a, const void *b, void *windows)
+{
+	uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
+	const struct profile_window *x = (const struct profile_window *)windows + first;
+	const struct profile_window *y = (const struct profile_window *)windows + second;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	return (first > second) - (first < second);
+}
+
+int spans__windows(const struct profile *profile, uint32_t **ret, size_t **ret_begins)
+{
+	cleanup(free_p) uint32_t *order = calloc(profile->window_count + 1, sizeof(*order));
+	cleanup(free_p) size_t *begins = calloc(profile->thread_count + 2, sizeof(*begins));
+	size_t count = 0;
+
+	if (!order || !begins)
+		return -ENOMEM;
+	for (size_t i = 0; i < profile->window_count; i++)
+		if (is_span(&profile->windows[i])) {
+			order[count++] = (uint32_t)i;
+			begins[profile->windows[i].thread + 1]++;
+		}
+	for (size_t i = 0; i < profile->thread_count; i++)
+		begins[i + 1] += begins[i];
+	qsort_r(order, count, sizeof(*order), by_thread, profile->windows);
+	*ret = TAKE(order);
+	*ret_begins = TAKE(begins);
+	return 0;
+}
+
 int spans__used(const struct profile *profile, bool **ret)
 {
 	bool *used = calloc(profile->thread_count + 1, sizeof(*used));
@@ -144,6 +185,9 @@ int spans__used(const struct profile *profile, bool **ret)
 	for (size_t i = 0; i < profile->event_count; i++)
 		if (profile->events[i].thread != PROFILE_NONE)
 			used[profile->events[i].thread] = true;
+	for (size_t i = 0; i < profile->window_count; i++)
+		if (is_span(&profile->windows[i]))
+			used[profile->windows[i].thread] = true;
 	*ret = used;
 	return 0;
 }

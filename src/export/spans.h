@@ -63,5 +63,12 @@ int64_t pieces__step(const struct profile *profile);
 double spans__rate(const struct profile_point *point);
 bool spans__ends(const struct profile *profile, const struct profile_counter *counter, size_t i);
 
-/* By thread: whether it has samples, accounts or events. -ENOMEM. */
+/*
+ * Windows that can be shown as spans, by thread and then by beginning. (*ret_begins)[i] is the
+ * place of the first one of thread i in *ret; that of the thread after the last one is the end.
+ * -ENOMEM.
+ */
+int spans__windows(const struct profile *profile, uint32_t **ret, size_t **ret_begins);
+
+/* By thread: whether it has samples, accounts, events or windows. -ENOMEM. */
 int spans__used(const struct profile *profile, bool **ret);

@@ -205,6 +205,7 @@ static int fill_sample(struct loader *loader, const struct sample *from,
 	sample->evidence = evidence_of(from->evidence);
 	sample->object = object == PROFILE_NONE ? NULL : loader->object_names[object];
 	sample->count = (uint32_t)profile_rows__clamp(from->count, 0, INT32_MAX);
+	sample->window = profile_windows__find(profile, from->window);
 	sample->is_tick = (from->flags & RECORDING_SAMPLE_TICK) != 0;
 	if (sample->is_tick && !profile->period_ns)
 		profile->period_ns = from->period_ns;
@@ -320,6 +321,7 @@ static int load_head(struct loader *loader)
 		err = scope__narrow(&options->scope, model, loader->db);
 	if (err)
 		return err;
+	model->args = args;
 	command = redact__line(model->command_line ? model->command_line : "", args);
 	profile->command = command ? load__keep(model, command) : NULL;
 	profile->target = model->target ? model->target : "?";
@@ -381,6 +383,8 @@ static int load_tables(struct loader *loader)
 	if (!has_samples && !loader->options->accounts)
 		return -ENODATA;
 	err = load_threads(loader);
+	if (!err)
+		err = profile_windows__load(loader);
 	if (!err && has_samples)
 		err = load_samples(loader);
 	if (!err && loader->options->accounts)
@@ -437,5 +441,8 @@ void profile__free(struct profile *profile)
 	free(profile->events);
 	free(profile->counters);
 	free(profile->points);
+	free(profile->classes);
+	free(profile->windows);
+	free(profile->parts);
 	free(profile);
 }

@@ -72,9 +72,53 @@ struct profile_sample {
 	const char *object; /* what the thread waited for; NULL: nothing with a name */
 	int64_t weight_ns, wait_ns;
 	uint32_t count;
+	uint32_t window; /* that the thread worked for; PROFILE_NONE: none, or unknown */
 	bool is_tick;
 	const char *none; /* why there is no user stack; NULL: there is one */
 	const char *end;  /* why the user stack is incomplete; NULL: it is complete */
+};
+
+/* How long a window took among those of its service, see enum windows_bands. */
+enum profile_band {
+	PROFILE_FAST,   /* in the faster half */
+	PROFILE_MIDDLE, /* in between */
+	PROFILE_SLOW,   /* among the slowest */
+	PROFILE_BANDS,
+};
+
+/* What windows of one class have in common. Texts are not NULL. */
+struct profile_class {
+	const char *kind, *protocol; /* keys of windows.def */
+	const char *service;         /* "requests to nginx (HTTP, 127.0.0.1:8080)" */
+	const char *address;         /* "127.0.0.1:8080"; of a call: its function */
+	const char *name;            /* "GET /orders/" */
+	const char *status;          /* a key of windows.def */
+	const char *comm;
+};
+
+/* What a window spent time on. */
+struct profile_part {
+	const char *key;   /* "own.run", "own.wait.lock", "queued.busy" */
+	const char *words; /* "own: running" */
+	int64_t ns;
+	bool is_overlap; /* counted twice in the others: to be subtracted */
+};
+
+/* A request or a call that was kept, or that a sample belongs to. */
+struct profile_window {
+	int64_t id;
+	uint32_t class;
+	uint32_t thread; /* PROFILE_NONE: unknown */
+	uint32_t parent; /* window; PROFILE_NONE: none, or it was not kept */
+	enum profile_band band;
+	int64_t begin_ns, end_ns;   /* the part within the profile */
+	int64_t length_ns;          /* the whole */
+	int64_t start_ns;           /* where the whole begins */
+	int64_t read_ns, answer_ns; /* 0: unknown, or there is none */
+	int64_t n, left;
+	const char *text, *ends, *evidence; /* NULL: unknown */
+	bool has_details;                   /* it was kept; only then it has parts */
+	size_t first_part, part_count;      /* only with profile_options.accounts */
 };
 
 /* A row of the accounts: the time that a thread spent in a state during some slices. */
@@ -117,6 +161,10 @@ struct profile {
 	struct profile_event *events; /* by time; only with profile_options.accounts */
 	struct profile_counter *counters; /* only with profile_options.accounts */
 	struct profile_point *points;     /* of counters */
+	struct profile_class *classes;
+	struct profile_window *windows; /* by id */
+	struct profile_part *parts;     /* of windows; only with profile_options.accounts */
+	size_t class_count, window_count, part_count;
 	size_t event_count, counter_count, point_total;
 	size_t process_count, thread_count, state_count, sample_count, account_count;
 	int64_t start_ns, end_ns, start_unix_ns;

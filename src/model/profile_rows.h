@@ -27,5 +27,10 @@ int profile_rows__each(struct loader *loader, const char *sql, profile_take *tak
 
 int64_t profile_rows__clamp(int64_t value, int64_t least, int64_t most);
 
+/* Loads windows. Threads must be loaded. */
+int profile_windows__load(struct loader *loader);
+/* The index of a window; PROFILE_NONE: there is none. */
+uint32_t profile_windows__find(const struct profile *profile, int64_t id);
+
 /* Loads events and counters. Threads and accounts must be loaded. */
 int profile_signals__load(struct loader *loader);

@@ -22,7 +22,7 @@ static const char sql_classes[] =
 
 DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 
-static void release(struct windows_loading *loading)
+void model_windows__release_loading(struct windows_loading *loading)
 {
 	map__release(&loading->classes);
 	map__release(&loading->reasons);
@@ -86,15 +86,34 @@ bool model_windows__is_part(const struct windows_reason *reason, enum window_wor
 	return !strcmp(reason->part, window_words__part(part)->key);
 }
 
+static uint64_t key_of(const struct windows_reason *reason)
+{
+	uint64_t key = map__mix_text(0, reason->part);
+
+	key = map__mix_text(key, reason->state ? reason->state : "");
+	return map__mix_text(key, reason->cause ? reason->cause : "");
+}
+
+int model_windows__resume(struct windows_loading *loading)
+{
+	const struct windows *windows = loading->windows;
+	int err = 0;
+
+	for (size_t i = 0; i < windows->class_count && !err; i++)
+		err = map__put(&loading->classes, (uint64_t)windows->classes[i].id,
+			       (void *)(i + 1));
+	for (size_t i = 0; i < windows->reason_count && !err; i++)
+		err = map__put(&loading->reasons, key_of(&windows->reasons[i]), (void *)(i + 1));
+	return err;
+}
+
 static int find_reason(struct windows_loading *loading, struct windows_reason reason, uint32_t *ret)
 {
 	struct windows *windows = loading->windows;
-	uint64_t key = map__mix_text(0, reason.part);
+	uint64_t key = key_of(&reason);
 	struct windows_reason *added;
 	uintptr_t at;
 
-	key = map__mix_text(key, reason.state ? reason.state : "");
-	key = map__mix_text(key, reason.cause ? reason.cause : "");
 	at = (uintptr_t)map__get(&loading->reasons, key);
 	if (!at && windows->reason_count >= WINDOWS_MOST_REASONS) {
 		at = WINDOWS_MOST_REASONS;
@@ -430,7 +449,7 @@ static int check_only(const struct windows_loading *loading)
 
 int model_windows__load(struct model *model, sqlite3 *db, const struct model_options *options)
 {
-	cleanup(release) struct windows_loading loading = {
+	cleanup(model_windows__release_loading) struct windows_loading loading = {
 		.model = model, .windows = &model->windows, .options = options, .db = db
 	};
 	int err = 0;

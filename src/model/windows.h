@@ -220,3 +220,17 @@ void model_windows__say_count(const struct windows_service *service, int64_t cou
 /* -1 for overlap, which is counted twice in the other parts; otherwise 1. */
 int model_windows__sign(const struct windows_reason *reason);
 bool model_windows__is_part(const struct windows_reason *reason, enum window_words_part part);
+
+/*
+ * Calls `take` for each part of each kept window, by window. Parts of one reason may come several
+ * times. Stops at its first error and returns it. Adds reasons that no sum has.
+ */
+typedef int windows_take_part(void *context, const struct windows_one *one, uint32_t reason,
+			      int64_t ns);
+int model_windows__each_part(struct model *model, struct sqlite3 *db, windows_take_part *take,
+			     void *context);
+/* The same for what kept windows waited for. */
+typedef int windows_take_one_wait(void *context, const struct windows_one *one,
+				  const struct windows_wait *wait);
+int model_windows__each_wait(struct model *model, struct sqlite3 *db, windows_take_one_wait *take,
+			     void *context);

@@ -42,7 +42,12 @@ struct windows_loading {
 	struct windows_time *times;
 	size_t time_count;
 	int64_t all_count, all_n, all_ns; /* prevent overflow, see load__amount() */
+	void *context;                    /* of a caller of model_windows__each() */
 };
+
+/* Finds classes and reasons of windows that were loaded before. -ENOMEM. */
+int model_windows__resume(struct windows_loading *loading);
+void model_windows__release_loading(struct windows_loading *loading);
 
 typedef int windows_take(struct windows_loading *loading, sqlite3_stmt *row);
 /* Calls `take` for each row; ?3 is `id`. */

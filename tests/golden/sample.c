@@ -3,6 +3,7 @@
 
 #include "../harness.h"
 
+#include <sqlite3.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -269,10 +270,20 @@ void sample__write_with_windows(const char *path)
 void sample__write_with_requests(const char *path)
 {
 	struct recording *recording = write_accounts(path);
+	sqlite3 *db = NULL;
 
 	sample__add_stacks(recording);
 	sample__add_windows(recording);
 	sample__finish(recording);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(
+		sqlite3_exec(db,
+			     "UPDATE sample SET window = 100 + id % 4 * 100 WHERE thread = 2"
+			     " AND id % 4 < 3;"
+			     "UPDATE window SET has_details = 1 WHERE id = 500",
+			     NULL, NULL, NULL),
+		SQLITE_OK);
+	sqlite3_close(db);
 }
 
 void sample__write_with_all(const char *path)

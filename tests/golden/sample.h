@@ -85,7 +85,10 @@ void sample__windows(struct recording *recording, const struct sample_windows *w
  */
 void sample__add_windows(struct recording *recording);
 void sample__write_with_windows(const char *path);
-/* With stacks and windows. */
+/*
+ * The same with stacks. Samples of the first worker belong to three of the windows, and the query
+ * has details.
+ */
 void sample__write_with_requests(const char *path);
 /* The same with both. */
 void sample__write_with_all(const char *path);

@@ -77,7 +77,7 @@ static void svg(void **state)
 	expect("export.svg", &export_svg, &(struct profile_options) { .no_idle = true });
 }
 
-static void pprof(void **state)
+static void expect_pprof(const char *name)
 {
 	static unsigned char plain[65536];
 	size_t size = 0;
@@ -91,9 +91,25 @@ static void pprof(void **state)
 	assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
 	text = golden__proto_text(plain, stream.total_out);
 	inflateEnd(&stream);
-	golden__expect("export.pprof.txt", text);
+	golden__expect(name, text);
 	free(text);
 	free(bytes);
+}
+
+static void pprof(void **state)
+{
+	expect_pprof("export.pprof.txt");
+}
+
+static void pprof_tells_requests_by_labels(void **state)
+{
+	char *whole = path;
+
+	path = sample__path();
+	sample__write_with_requests(path);
+	expect_pprof("export-windows.pprof.txt");
+	sample__remove(path);
+	path = whole;
 }
 
 /* What `gapless export ARGUMENTS` says and prints, with $R for the recording. */
@@ -193,6 +209,7 @@ int main(void)
 		cmocka_unit_test(folded),
 		cmocka_unit_test(folded_of_a_cut_without_idle_waits),
 		cmocka_unit_test(pprof),
+		cmocka_unit_test(pprof_tells_requests_by_labels),
 		cmocka_unit_test(speedscope),
 		cmocka_unit_test(svg),
 		cmocka_unit_test(an_unknown_format_names_the_known_ones),

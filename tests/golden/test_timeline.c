@@ -8,23 +8,26 @@
 #include "golden.h"
 #include "sample.h"
 
-static char *path;
+static char *path, *requests_path;
 
 static int set_up(void **state)
 {
 	path = sample__path();
 	sample__write_with_stacks(path);
+	requests_path = sample__path();
+	sample__write_with_requests(requests_path);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	sample__remove(path);
+	sample__remove(requests_path);
 	return 0;
 }
 
-static char *export(const struct exporter *exporter, const struct profile_options *more,
-		    size_t *ret_size)
+static char *export(const char *recording, const struct exporter *exporter,
+		    const struct profile_options *more, size_t *ret_size)
 {
 	struct profile_options options = more ? *more : (struct profile_options) {};
 	struct profile *profile = NULL;
@@ -32,7 +35,7 @@ static char *export(const struct exporter *exporter, const struct profile_option
 	FILE *out = open_memstream(&bytes, ret_size);
 
 	options.accounts = exporter->accounts;
-	assert_int_equal(profile__load(path, &options, &profile), 0);
+	assert_int_equal(profile__load(recording, &options, &profile), 0);
 	assert_int_equal(exporter->write(profile, out), 0);
 	assert_int_equal(fclose(out), 0);
 	profile__free(profile);
@@ -43,7 +46,7 @@ static void expect(const char *name, const struct exporter *exporter,
 		   const struct profile_options *options)
 {
 	size_t size = 0;
-	char *bytes = export(exporter, options, &size);
+	char *bytes = export(path, exporter, options, &size);
 
 	golden__expect(name, bytes);
 	free(bytes);
@@ -124,17 +127,28 @@ static void decode(FILE *out, const unsigned char *at, const unsigned char *end,
 	}
 }
 
-static void perfetto(void **state)
+static void expect_perfetto(const char *name, const char *recording)
 {
 	size_t size = 0, text_size = 0;
-	char *bytes = export(&export_perfetto, NULL, &size), *text = NULL;
+	char *bytes = export(recording, &export_perfetto, NULL, &size), *text = NULL;
 	FILE *out = open_memstream(&text, &text_size);
 
 	decode(out, (unsigned char *)bytes, (unsigned char *)bytes + size, "");
 	fclose(out);
-	golden__expect("export.perfetto.txt", text);
+	golden__expect(name, text);
 	free(text);
 	free(bytes);
+}
+
+static void perfetto(void **state)
+{
+	expect_perfetto("export.perfetto.txt", path);
+}
+
+/* With an arrow from a request to the query that was made for it. */
+static void perfetto_with_requests(void **state)
+{
+	expect_perfetto("export-windows.perfetto.txt", requests_path);
 }
 
 static void firefox(void **state)
@@ -166,7 +180,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(firefox),  cmocka_unit_test(firefox_of_a_cut),
 		cmocka_unit_test(chrome),   cmocka_unit_test(chrome_of_a_cut),
-		cmocka_unit_test(perfetto),
+		cmocka_unit_test(perfetto), cmocka_unit_test(perfetto_with_requests),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
