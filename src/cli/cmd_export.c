@@ -136,6 +136,14 @@ static const char *why(int err, const struct scope *scope)
 	       "[the times are there: 'gapless report']";
 }
 
+static bool has_windows(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->window_count; i++)
+		if (profile->windows[i].has_details)
+			return true;
+	return false;
+}
+
 static int export(const struct options *options, const struct output *output)
 {
 	const struct profile_options load = {
@@ -158,6 +166,13 @@ static int export(const struct options *options, const struct output *output)
 			    "for those",
 			    words__clean(options->path, WORDS_MOST_COLUMNS).text,
 			    words__count(profile->code.torn, "references").text);
+	if (options->exporter->windows && !has_windows(profile)) {
+		log_error(
+			"'%s': it has no requests or calls that were kept [record at level full, or "
+			"with --window]",
+			words__clean(options->path, WORDS_MOST_COLUMNS).text);
+		return 1;
+	}
 	err = write_output(profile, options, output);
 	if (!err && profile->left_out_ns)
 		log_info("%s", label__left_out(profile, left_out));

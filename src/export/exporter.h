@@ -14,6 +14,7 @@ struct exporter {
 	const char *suffix; /* of the default output file: ".pb.gz"; NULL: stdout */
 	bool binary;        /* cannot be shown on a terminal */
 	bool accounts;      /* needs profile.accounts */
+	bool windows;       /* is about kept windows alone */
 	bool no_idle;       /* idle waits would hide the rest: leave out by default */
 	int (*write)(const struct profile *profile, FILE *out); /* 0 or -errno */
 };

@@ -108,8 +108,9 @@ struct profile_part {
 struct profile_window {
 	int64_t id;
 	uint32_t class;
-	uint32_t thread; /* PROFILE_NONE: unknown */
-	uint32_t parent; /* window; PROFILE_NONE: none, or it was not kept */
+	uint32_t thread;   /* PROFILE_NONE: unknown */
+	uint32_t parent;   /* window; PROFILE_NONE: none, or it was not kept */
+	int64_t parent_id; /* 0: none */
 	enum profile_band band;
 	int64_t begin_ns, end_ns;   /* the part within the profile */
 	int64_t length_ns;          /* the whole */

@@ -85,6 +85,7 @@ static void fill_window(const struct loader *loader, const struct windows_one *f
 		.thread =
 			from->thread ? ids__find(&loader->threads, from->thread->id) : PROFILE_NONE,
 		.parent = PROFILE_NONE,
+		.parent_id = from->parent,
 		.band = band_of(&windows->services[from->class->of], from->length_ns),
 		.begin_ns = profile_rows__clamp(from->begin_ns, profile->start_ns, profile->end_ns),
 		.end_ns = profile_rows__clamp(from->end_ns, profile->start_ns, profile->end_ns),

@@ -190,7 +190,14 @@ static void emptiness_and_failures_explain_themselves(void **state)
 	     "gapless record']\n");
 	says("-f svg -o /nonexistent/x.svg $R", 1,
 	     "gapless: error: cannot write '/nonexistent/x.svg': No such file or directory\n");
+	snprintf(text, sizeof(text),
+		 "gapless: error: '%s': it has no requests or calls that were kept [record at "
+		 "level full, or with --window]\n",
+		 path);
+	says("-f otlp-traces -o /dev/full $R", 1, text);
 	for (size_t i = 0; exporters[i]; i++) {
+		if (exporters[i]->windows)
+			continue;
 		snprintf(arguments, sizeof(arguments), "-f %s -o /dev/full $R", exporters[i]->name);
 		says(arguments, 1,
 		     "gapless: error: cannot write '/dev/full': No space left on device\n");
