@@ -243,6 +243,12 @@ static void put_folded(struct html *html)
 	json_out__number(&out->json, "wait_threads", html->folded.wait_threads);
 	json_out__number(&out->json, "distributions", html->folded.distributions);
 	json_out__number(&out->json, "signals", html->folded.signals);
+	if (html->model->windows.service_count) {
+		json_out__number(&out->json, "windows", html->folded.windows);
+		json_out__number(&out->json, "window_services", html->folded.window_services);
+		json_out__number(&out->json, "window_classes", html->folded.window_classes);
+		json_out__number(&out->json, "window_waits", html->folded.window_waits);
+	}
 	json_out__number(&out->json, "torn", html->bins.torn);
 	json_out__number(&out->json, "names", html->out.texts.left_out);
 	json_out__close(&out->json, '}');
@@ -251,8 +257,8 @@ static void put_folded(struct html *html)
 static int put_document(struct html *html, json_t *diff)
 {
 	static int (*const parts[])(struct html *html) = {
-		html__put_threads, html__put_time,      html__put_waits_and_stacks,
-		html__put_calls,   html__put_latencies, html__put_signals,
+		html__put_threads,   html__put_time,    html__put_waits_and_stacks, html__put_calls,
+		html__put_latencies, html__put_signals, html__put_windows,
 	};
 	int err = html_bins__load(&html->bins, html->model, html->db);
 
@@ -283,7 +289,9 @@ int html__write_data(const char *path, const struct model_options *options, json
 {
 	cleanup(model__release) struct model model = {};
 	cleanup(sqlite3_close_p) sqlite3 *db = NULL;
-	struct html html = { .model = &model, .out.json = { .file = out, .in_page = true } };
+	struct html html = { .model = &model,
+			     .windows = &model,
+			     .out.json = { .file = out, .in_page = true } };
 	struct model_options shared = *options;
 	int err;
 

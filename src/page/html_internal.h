@@ -9,6 +9,7 @@
 
 struct html {
 	const struct model *model;
+	struct model *windows; /* the same one: rows of single windows may add to it */
 	sqlite3 *db;
 	struct html_out out;
 	struct html_bins bins;
@@ -22,6 +23,7 @@ struct html {
 		int64_t wait_samples, loose_samples; /* thinned out; of waits not on the page */
 		int64_t wait_threads; /* sums of threads for which there was no room */
 		int64_t distributions, signals;
+		int64_t windows, window_services, window_classes, window_waits;
 	} folded;
 };
 
@@ -36,6 +38,7 @@ int html__put_waits_and_stacks(struct html *html);
 int html__put_calls(struct html *html);
 int html__put_latencies(struct html *html);
 int html__put_signals(struct html *html);
+int html__put_windows(struct html *html);
 void html__put_operations(struct html *html);
 
 /* How many signals are on the page. They are the first ones of the model. */

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "findings/findings.h"
 #include "model/sample.h"
+#include "page/html_windows.h"
 #include "recording/recording.h"
 #include "report/json_hot.h"
 
@@ -218,7 +219,8 @@ static int take_sample(void *context, const struct sample *sample)
 		err = html_table__add(
 			&stacks->samples,
 			&(struct html_row) { .key = { (int32_t)taken.node, taken.thread,
-						      taken.state, taken.bin, taken.bins },
+						      taken.state, taken.bin, taken.bins,
+						      html_windows__mark(model, sample->window) },
 					     .value = { taken.weight_ns, 1 } });
 	return err ? err : add_wait(html, stacks, &taken, sample);
 }
@@ -286,16 +288,25 @@ static int put_samples(struct html *html, struct stacks *stacks)
 		{ "bins", HTML_COLUMN_KEY },    { "us", HTML_COLUMN_MICROSECONDS },
 		{ "count", HTML_COLUMN_VALUE },
 	};
+	static const struct html_column columns_with_windows[] = {
+		{ "node", HTML_COLUMN_KEY },        { "thread", HTML_COLUMN_KEY },
+		{ "state", HTML_COLUMN_KEY },       { "bin", HTML_COLUMN_KEY },
+		{ "bins", HTML_COLUMN_KEY },        { "mark", HTML_COLUMN_KEY },
+		{ "us", HTML_COLUMN_MICROSECONDS }, { "count", HTML_COLUMN_VALUE },
+	};
 	static const struct html_column wait_columns[] = {
 		{ "wait", HTML_COLUMN_KEY },        { "bin", HTML_COLUMN_KEY },
 		{ "bins", HTML_COLUMN_KEY },        { "thread", HTML_COLUMN_KEY },
 		{ "node", HTML_COLUMN_KEY },        { "waker", HTML_COLUMN_KEY },
 		{ "us", HTML_COLUMN_MICROSECONDS }, { "count", HTML_COLUMN_VALUE },
 	};
+	bool has_windows = html->model->windows.service_count > 0;
 	int err = html_tree__write(&stacks->tree, html);
 
 	if (!err)
-		err = html__put_table(html, "samples", &stacks->samples, sample_columns, 7);
+		err = html__put_table(html, "samples", &stacks->samples,
+				      has_windows ? columns_with_windows : sample_columns,
+				      has_windows ? 8 : 7);
 	if (!err)
 		err = html__put_table(html, "wait_samples", &stacks->waits, wait_columns, 8);
 	json_out__json(&html->out.json, "sampling", json_hot__samples(html->model));

@@ -4,5 +4,6 @@ import { run } from "./drive.mjs";
 import "./page.test.mjs";
 import "./diff.test.mjs";
 import "./runtimes.test.mjs";
+import "./requests.test.mjs";
 
 process.exit((await run()) ? 1 : 0);

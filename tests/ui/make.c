@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * make FEATURES|CROWDED|LARGE|RUNTIMES FILE: recordings for the tests of the page. FEATURES is the
- * sample with stacks and signals, and names that are scripts; CROWDED has more in one signal than
- * there is room for; LARGE is what the page has to stand: 1,000 threads, 50,000 stacks, 10 minutes;
- * RUNTIMES has functions of Python.
+ * make FEATURES|CROWDED|LARGE|RUNTIMES|REQUESTS FILE: recordings for the tests of the page.
+ * FEATURES is the sample with stacks and signals, and names that are scripts; CROWDED has more in
+ * one signal than there is room for; LARGE is what the page has to stand: 1,000 threads, 50,000
+ * stacks, 10 minutes; RUNTIMES has functions of Python; REQUESTS has 2,000 requests.
  */
 #include "../harness.h"
 
@@ -155,6 +155,22 @@ static void make_runtimes(const char *path)
 	sample__finish(recording);
 }
 
+/* Names of requests come from whoever sent them. */
+static void make_requests(const char *path)
+{
+	sqlite3 *db = NULL;
+
+	sample__write_with_requests(path);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(
+		sqlite3_exec(db,
+			     "UPDATE window SET text = 'GET /" HOSTILE "' WHERE id = 405;"
+			     "UPDATE window_class SET name = 'GET /<img src=x>' WHERE id = 2",
+			     NULL, NULL, NULL),
+		SQLITE_OK);
+	sqlite3_close(db);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 3)
@@ -165,6 +181,8 @@ int main(int argc, char **argv)
 		sample__write_crowded(argv[2]);
 	else if (!strcmp(argv[1], "RUNTIMES"))
 		make_runtimes(argv[2]);
+	else if (!strcmp(argv[1], "REQUESTS"))
+		make_requests(argv[2]);
 	else
 		make_features(argv[2]);
 	return 0;

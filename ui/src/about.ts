@@ -29,6 +29,7 @@ function quality(data: Data): HTMLElement {
   const words: Record<string, string> = {
     threads: "threads are one", nodes: "call paths are in [folded]", samples: "rows of samples are stood for by others", histograms: "histograms have no time axis", waits: "waits are left out", operations: "operations of signals are left out", services: "services are left out", series: "series are in 'all others'", events: "events are left out",
     axes: "threads have no time axis", wait_samples: "rows of samples of waits are stood for by others", loose_samples: "samples of waits belong to no wait that is shown", distributions: "distributions of signals are left out", signals: "signals are left out",
+    windows: "single requests are stood for by others", window_services: "services of requests are left out", window_classes: "kinds of requests are left out", window_waits: "waits of single requests are left out",
     wait_threads: "sums of single threads had no room", accounts: "rows belong to nobody", torn: "rows refer to slices that are not there", names: "names had no room",
   };
 

@@ -58,6 +58,23 @@ export interface Comparison {
   // Call paths, parents first. Node 0 is the root. Times are each node's own, in ns per unit of work.
   paths: { names: string[]; parent: number[]; name: number[]; base_run: number[]; base_wait: number[]; new_run: number[]; new_wait: number[]; left_out: number };
 }
+// Windows: requests and calls. What they spent time on, over all of them; overlap counts twice in the other reasons.
+export interface Reason extends Look { part: string; words: string; about: string; overlap: boolean }
+// From bucket `from` up to bucket `to`.
+export interface WindowBand { from: number; to: number; count: number; n: number; length_ns: number; kept: number }
+export interface WindowRow { reason: number; ns: number; band_ns: number[]; more_ns: number; claimed: boolean }
+type WindowPercentiles = Record<`${PercentileKey}_ns`, number | null>;
+// `bands`: the fastest, those from p90 to the slowest, the slowest.
+export interface WindowService extends WindowPercentiles {
+  title: string; counted: string; kind: string | null; pid: number; count: number; n: number; length_ns: number;
+  statuses: { words: string; count: number }[]; compared: boolean; bands: WindowBand[]; rows: WindowRow[];
+}
+export interface WindowClass extends WindowPercentiles { service: number; name: string | null; status: string; count: number; length_ns: number }
+export interface WindowWait { reason: number; object_kind: string | null; object: string | null; by: string | null; by_tid: number; evidence: string | null }
+export interface Windows_ {
+  least: number; remainder: number | null; services: WindowService[]; classes: WindowClass[]; kept: Columns; parts: Columns; window_waits: Columns;
+  waits: WindowWait[]; reasons: Reason[];
+}
 export interface Figure { name: string; value: number | null; words: string | null; remedy?: string }
 export type Columns = Record<string, number[]>;
 interface Packed { width: number; rows: Columns }
@@ -81,7 +98,7 @@ export interface Document_ {
   cells: Packed; waits: Wait[]; wait_threads: Columns; nodes?: Columns; functions?: Columns; languages?: Language[]; samples?: Packed; wait_samples?: Packed;
   sampling?: { count: number; why_none: string | null; whole: number; torn: number; [key: string]: unknown };
   syscalls: Syscall[]; syscall_cells: Packed; histograms: Histogram[]; heat: Packed; signals?: Signal[]; series?: Series[];
-  series_cells?: Packed; events?: Event_[]; quality: Figure[]; cost: Figure[]; folded: Record<string, number>; texts: (string | null)[];
+  series_cells?: Packed; events?: Event_[]; windows?: Windows_; quality: Figure[]; cost: Figure[]; folded: Record<string, number>; texts: (string | null)[];
   diff?: Comparison;
 }
 
@@ -124,6 +141,44 @@ export interface Threads {
   count: number; pid: number[]; tid: number[]; process: number[]; comm: string[]; processComm: string[]; group: string[];
   cgroup: string[]; flags: number[]; lifetime: number[]; unexplained: number[];
 }
+// Single windows. `mark` tells service and band: 1 + service × 3 + band. Parts of window i are those from partsFrom[i] to
+// partsFrom[i + 1]; waits likewise.
+export interface Kept {
+  count: number; begin: Float64Array; length: number[]; mark: number[]; class: number[]; thread: number[]; parent: number[]; id: number[]; n: number[];
+  text: string[]; ends: string[]; weight: number[]; main: Int32Array; partsFrom: Int32Array; partReason: Int32Array; partNs: number[];
+  waitsFrom: Int32Array; wait: Int32Array; waitNs: number[];
+}
+
+// Where the rows of each window begin. Rows are sorted by window.
+function begins(of: Int32Array, count: number): Int32Array {
+  const result = new Int32Array(count + 1);
+
+  for (const at of of) result[at + 1]!++;
+  for (let i = 0; i < count; i++) result[i + 1]! += result[i]!;
+  return result;
+}
+
+function keptOf(windows: Windows_ | undefined, text: (i: number) => string): Kept {
+  const column = (name: string): number[] => windows?.kept[name] ?? [];
+  const count = column("mark").length;
+  const rows = windows?.parts ?? {}, waits = windows?.window_waits ?? {};
+  const kept: Kept = {
+    count, begin: Float64Array.from(key(column("begin_us"))), length: column("length_ns"), mark: column("mark"), class: column("class"), thread: column("thread"),
+    parent: column("parent"), id: column("id"), n: column("n"), text: column("text").map(text), ends: column("ends").map(text), weight: column("weight"),
+    main: new Int32Array(count).fill(-1), partsFrom: begins(key(rows.window ?? []), count), partReason: key(rows.reason ?? []), partNs: rows.ns ?? [],
+    waitsFrom: begins(key(waits.window ?? []), count), wait: key(waits.wait ?? []), waitNs: waits.ns ?? [],
+  };
+
+  for (let i = 0; i < count; i++) {
+    let most = 0;
+    for (let j = kept.partsFrom[i]!; j < kept.partsFrom[i + 1]!; j++) {
+      if (windows!.reasons[kept.partReason[j]!]!.overlap || kept.partNs[j]! <= most) continue;
+      most = kept.partNs[j]!;
+      kept.main[i] = kept.partReason[j]!;
+    }
+  }
+  return kept;
+}
 export const flagExited = 1, flagKernel = 2, flagOwn = 4;
 const flagManaged = 4, flagInternal = 8; // of functions
 
@@ -140,6 +195,7 @@ export class Data {
   readonly syscallCells: Rows;
   readonly heat: Rows;
   readonly seriesCells: Rows;
+  readonly kept: Kept;
   readonly nodeParent: Int32Array;
   readonly nodeFunction: Int32Array;
   readonly nodes: number;
@@ -176,7 +232,8 @@ export class Data {
     this.cells = rows(doc.cells, ["thread", "state"], ["us"], this.bins);
     this.hasAxis = new Uint8Array(count).fill(doc.folded.axes ? 0 : 1);
     for (const thread of this.cells.key.thread!) if (thread >= 0) this.hasAxis[thread] = 1;
-    this.samples = rows(doc.samples, ["node", "thread", "state"], ["us", "count"], this.bins);
+    this.kept = keptOf(doc.windows, text);
+    this.samples = rows(doc.samples, ["node", "thread", "state", "mark"], ["us", "count"], this.bins);
     this.waitThreads = {
       wait: key(doc.wait_threads.wait!), thread: key(doc.wait_threads.thread!), ns: doc.wait_threads.ns!, count: doc.wait_threads.count!,
     };

@@ -37,9 +37,14 @@ export class Flame extends Graph<Flames> {
     this.classOfState = ofState;
     this.split = data.doc.measured_processes > 1 ? "process" : "none";
     const why = data.doc.sampling?.why_none ?? (data.samples.count ? null : "This recording has no samples.");
-    this.element = section("flame", "Where in the code", "All wall time in one unit: running, ready and waiting. Width is time, from samples.",
+    const only = h("p", { class: "status", id: "flame-only", hidden: true });
+    this.element = section("flame", "Where in the code", "All wall time in one unit: running, ready and waiting. Width is time, from samples.", only,
       why ? h("p", { class: "status" }, why) : this.body(...this.controls()));
-    selection.onRest(() => this.rebuild());
+    selection.onRest(() => {
+      only.hidden = !selection.requests;
+      only.textContent = selection.requests ? `Only samples of threads while they worked for ${selection.requests.label}.` : "";
+      this.rebuild();
+    });
   }
 
   private controls(): Node[] {
@@ -106,7 +111,7 @@ export class Flame extends Graph<Flames> {
     for (let i = 0; i < samples.count; i++) {
       const thread = samples.key.thread![i]!, state = samples.key.state![i]!;
 
-      if (!this.takes(state) || !selection.hasThread(thread) || !selection.part(samples, i)) continue;
+      if (!this.takes(state) || !selection.hasThread(thread) || !selection.hasMark(samples.key.mark![i]) || !selection.part(samples, i)) continue;
       let root = 0;
       if (this.split !== "none") {
         const key = this.split === "state" ? state : thread;

@@ -8,6 +8,7 @@ import { add, fill, h, Surface } from "./dom";
 import { Flame } from "./flame";
 import { FlameDiff } from "./flame_diff";
 import { latencies } from "./heat";
+import { Requests } from "./requests";
 import { Selection } from "./select";
 import { tables } from "./tables";
 import { Timeline } from "./timeline";
@@ -25,8 +26,10 @@ function header(data: Data, selection: Selection, repaint: () => void): HTMLElem
 
   root.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   const update = (): void => {
-    chip.hidden = selection.isWhole && !selection.who;
-    fill(chip, selection.isWhole ? "" : `${seconds(selection.fromUs)} – ${seconds(selection.toUs)}`, selection.who && !selection.isWhole ? " · " : "", selection.who?.label, " ✕");
+    const range = selection.isWhole ? "" : `${seconds(selection.fromUs)} – ${seconds(selection.toUs)}`;
+    const code = selection.requests ? `code: ${selection.requests.label}` : "";
+    chip.hidden = selection.isWhole && !selection.who && !selection.requests;
+    fill(chip, [range, selection.who?.label ?? "", code].filter(Boolean).join(" · "), " ✕");
   };
   selection.onChange(update);
   update();
@@ -54,7 +57,7 @@ function printLight(): void {
 
 function links(data: Data): HTMLElement {
   const changes: [string, string][] = data.doc.diff ? [["diff", "changes"], ["diff-code", "changed code"]] : [];
-  const list: [string, string][] = [...changes, ["findings", "findings"], ["time", "time"], ["timeline", "timeline"], ["flame", "code"], ["waits", "waits"], ["latency", "latency"], ["tables", "tables"], ["about", "quality"]];
+  const list: [string, string][] = [...changes, ["findings", "findings"], ["time", "time"], ["timeline", "timeline"], ...(data.doc.windows ? [["requests", "requests"] as [string, string]] : []), ["flame", "code"], ["waits", "waits"], ["latency", "latency"], ["tables", "tables"], ["about", "quality"]];
 
   return h("nav", { class: "links", "aria-label": "sections" }, ...list.map(([id, words]) => h("a", { href: `#${id}` }, words)));
 }
@@ -65,11 +68,13 @@ function start(): void {
   const data = new Data(doc);
   const selection = new Selection(data);
   const timeline = new Timeline(selection);
+  const requests = data.doc.windows && new Requests(selection, data.doc.windows);
   const flame = new Flame(selection);
   const latency = latencies(selection);
   const changed = doc.diff && new FlameDiff(doc.diff);
   const repaint = (): void => {
     timeline.repaint();
+    requests?.repaint();
     flame.repaint();
     changed?.repaint();
     latency.repaint();
@@ -77,7 +82,7 @@ function start(): void {
   const find = (name: string): void => flame.find(name);
 
   add(page, h("a", { class: "skip", href: doc.diff ? "#diff" : "#findings" }, doc.diff ? "to what changed" : "to the findings"), header(data, selection, repaint), links(data),
-    h("main", {}, ...(doc.diff && changed ? [whatChanged(doc.diff, (name) => changed.find(name)), changed.element, restOf(doc.diff)] : []), findings(selection, find), bar(selection), timeline.element, flame.element, waits(selection), latency.element, tables(selection, find), aboutSection(data)));
+    h("main", {}, ...(doc.diff && changed ? [whatChanged(doc.diff, (name) => changed.find(name)), changed.element, restOf(doc.diff)] : []), findings(selection, find), bar(selection), timeline.element, ...(requests ? [requests.element] : []), flame.element, waits(selection), latency.element, tables(selection, find), aboutSection(data)));
 }
 
 printLight();

@@ -4,10 +4,14 @@ import { type Data, type Rows } from "./data";
 
 export interface Who { label: string; key: string; threads: Uint8Array }
 
+// Windows of one service and band, see Kept.mark. Only samples know their window, so only the flame graph follows.
+export interface Requests { label: string; mark: number }
+
 export class Selection {
   from = 0;
   to: number;
   who: Who | null = null;
+  requests: Requests | null = null;
   private readonly listeners: (() => void)[] = [];
   private readonly later: (() => void)[] = [];
   private asked = 0;
@@ -53,10 +57,17 @@ export class Selection {
     this.changed();
   }
 
+  setRequests(requests: Requests | null): void {
+    if (this.requests?.mark === requests?.mark) return;
+    this.requests = requests;
+    this.changed();
+  }
+
   clear(): void {
     this.from = 0;
     this.to = this.data.bins;
     this.who = null;
+    this.requests = null;
     this.changed();
   }
 
@@ -85,6 +96,10 @@ export class Selection {
 
   hasThread(thread: number): boolean {
     return !this.who || (thread >= 0 && this.who.threads[thread] === 1);
+  }
+
+  hasMark(mark: number | undefined): boolean {
+    return !this.requests || this.requests.mark === mark;
   }
 
   // ns by state: exact for the whole recording, parts of slices for a range.
