@@ -233,7 +233,7 @@ static int run(int argc, char **argv)
 	struct options options = {};
 
 	for (size_t i = 0; exporters[i]; i++)
-		words__say(doc, sizeof(doc), "  %-11s%s\n", exporters[i]->name,
+		words__say(doc, sizeof(doc), "  %-13s%s\n", exporters[i]->name,
 			   exporters[i]->about);
 	cli__parse(&argp, argc, argv, &options);
 	options.path = options.path ? options.path : cli__newest_recording();

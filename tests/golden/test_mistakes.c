@@ -255,7 +255,7 @@ static void unknown_words_name_the_known_ones_once(void **state)
 		     "gapless: error: unknown option '--nonsense' [see 'gapless diff --help']\n");
 	folder__says("\"$G\" export -f nonsense run.gapless", 2,
 		     "gapless: error: unknown format 'nonsense' [there are: folded, pprof, "
-		     "speedscope, svg, firefox, perfetto, chrome]\n");
+		     "speedscope, svg, firefox, perfetto, chrome, otlp-traces]\n");
 	folder__says("\"$G\" nonsense", 2,
 		     "gapless: error: unknown command 'nonsense' [see 'gapless --help']\n");
 }

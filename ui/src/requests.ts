@@ -195,8 +195,9 @@ export class Requests {
     const cells = (row: WindowService["rows"][number]): string[] => {
       const sign = windows.reasons[row.reason]!.overlap ? "−" : "";
       const text = (ns: number): string => (ns ? sign + time(Math.round(ns)) : "–");
-      const extra = mean(part(row, slow), bands[slow]!) - mean(part(row, fast), bands[fast]!);
-      return [...bands.map((band, i) => text(mean(part(row, i), band))), ...(info.compared ? [time(Math.round(extra)), row.claimed && more > 0 && extra > 0 ? share(extra, more) : "–"] : []), ...(estimate ? [text(estimate.means[row.reason]!)] : [])];
+      const extra = Math.round(mean(part(row, slow), bands[slow]!) - mean(part(row, fast), bands[fast]!));
+      const signed = extra < 0 && sign ? time(-extra) : text(extra);
+      return [...bands.map((band, i) => text(mean(part(row, i), band))), ...(info.compared ? [signed, row.claimed && more > 0 && extra > 0 ? sign + share(extra, more) : "–"] : []), ...(estimate ? [text(estimate.means[row.reason]!)] : [])];
     };
     const shown = info.rows.filter((row) => row.ns > 0);
 
@@ -212,7 +213,7 @@ export class Requests {
     const { windows, info } = this;
     const list = [`Means of a request, exact for ${this.data.extent}: ${bands.map((band) => number(band.count)).join(", ")} of them.`];
 
-    if (info.compared && info.rows.some((row) => row.ns && !row.claimed)) list.push("–: not above two standard errors.");
+    if (info.compared && info.rows.some((row) => row.ns && !row.claimed)) list.push("A difference without a share is not above two standard errors.");
     if (!info.compared) list.push(`Nothing is compared: with fewer than ${windows.least} of the fastest or slowest, a difference says nothing.`);
     if (estimate) list.push(`The rectangle is an estimate from ${count(chosen.length, "dot")}${estimate.weight ? `, which stand for ${number(estimate.weight)}` : ", which stand for no others"}.`);
     if (this.rectangle && !chosen.length) list.push("There is no dot in the rectangle.");
