@@ -104,6 +104,9 @@ struct profile_part {
 	bool is_overlap; /* counted twice in the others: to be subtracted */
 };
 
+/* The parent is the client's half of a request, known by the ends of its connection. */
+#define PROFILE_BY_ENDS "connection"
+
 /* A request or a call that was kept, or that a sample belongs to. */
 struct profile_window {
 	int64_t id;
@@ -117,9 +120,10 @@ struct profile_window {
 	int64_t start_ns;           /* where the whole begins */
 	int64_t read_ns, answer_ns; /* 0: unknown, or there is none */
 	int64_t n, left;
-	const char *text, *ends, *evidence; /* NULL: unknown */
-	bool has_details;                   /* it was kept; only then it has parts */
-	size_t first_part, part_count;      /* only with profile_options.accounts */
+	const char *text, *ends;       /* NULL: unknown */
+	const char *evidence;          /* of the parent; PROFILE_BY_ENDS, or as in windows.def */
+	bool has_details;              /* it was kept; only then it has parts */
+	size_t first_part, part_count; /* only with profile_options.accounts */
 };
 
 /* A row of the accounts: the time that a thread spent in a state during some slices. */

@@ -29,6 +29,11 @@ int64_t profile_rows__clamp(int64_t value, int64_t least, int64_t most);
 
 /* Loads windows. Threads must be loaded. */
 int profile_windows__load(struct loader *loader);
+/*
+ * Finds the client's half of requests that this recording has from both sides: its connection has
+ * the same two ends, and it was waiting when the request came. -ENOMEM.
+ */
+int profile_windows__join(struct profile *profile);
 /* The index of a window; PROFILE_NONE: there is none. */
 uint32_t profile_windows__find(const struct profile *profile, int64_t id);
 

@@ -184,6 +184,8 @@ int profile_windows__load(struct loader *loader)
 		err = add_classes(loader);
 	if (!err)
 		err = add_windows(loader);
+	if (!err)
+		err = profile_windows__join(loader->profile);
 	if (!err && loader->options->accounts)
 		err = model_windows__each_part(loader->model, loader->db, take_part, loader);
 	return err;

@@ -2,6 +2,7 @@
 /* A recording with requests: in every format that shows them, and on the page. */
 #include "../harness.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -128,6 +129,49 @@ static void a_cut_has_the_windows_that_end_in_it(void **state)
 	json_decref(json);
 }
 
+static void execute(const char *recording, const char *sql)
+{
+	sqlite3 *db = NULL;
+
+	assert_int_equal(sqlite3_open(recording, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+/*
+ * Window 500 is a query from 10.0.0.1:40002. The database has it too, 1 ms later (600), and another
+ * one after it has ended (601); 602 is of another connection.
+ */
+static void both_halves_of_a_request_are_joined(void **state)
+{
+	char *both = sample__path();
+	struct profile *profile = NULL;
+	int seen = 0;
+
+	sample__write_with_requests(both);
+	execute(both,
+		"INSERT INTO window SELECT 600 + n.i, 2, 4, w.ready_ns + 1000000 + n.i % 2 * 2000000,"
+		" 0, 0, w.end_ns + n.i % 2 * 2000000, 1, 0, 1, 1, 0, '', '', 'SELECT',"
+		" '10.0.0.2:5432 ↔ 10.0.0.1:4000' || (2 + n.i / 2), 0, 1"
+		" FROM window w, (SELECT 0 i UNION SELECT 1 UNION SELECT 2) n WHERE w.id = 500");
+	assert_int_equal(profile__load(both, &(struct profile_options) {}, &profile), 0);
+	for (size_t i = 0; i < profile->window_count; i++) {
+		const struct profile_window *window = &profile->windows[i];
+
+		if (window->id < 600)
+			continue;
+		seen++;
+		assert_int_equal(window->parent_id, window->id == 600 ? 500 : 0);
+		if (window->id == 600)
+			assert_string_equal(window->evidence, PROFILE_BY_ENDS);
+		else
+			assert_int_equal(window->parent, PROFILE_NONE);
+	}
+	assert_int_equal(seen, 3);
+	profile__free(profile);
+	sample__remove(both);
+}
+
 static char *page_of(const char *recording)
 {
 	char *text = NULL;
@@ -197,15 +241,6 @@ static void sums_of_the_page_are_exact(void **state)
 	json_decref(page);
 }
 
-static void execute(const char *recording, const char *sql)
-{
-	sqlite3 *db = NULL;
-
-	assert_int_equal(sqlite3_open(recording, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
-}
-
 /* 20,000 more windows of 200 µs, which stand for 2 each. */
 static void windows_beyond_the_room_are_counted_and_stood_for(void **state)
 {
@@ -233,6 +268,98 @@ static void windows_beyond_the_room_are_counted_and_stood_for(void **state)
 	sample__remove(crowded);
 }
 
+#define MOST  "9223372036854775807"
+#define LEAST "-9223372036854775808"
+
+/* What somebody could have written into a recording; none of it may do harm. */
+static const char *const wrongs[] = {
+	"UPDATE window SET parent = id",
+	"UPDATE window SET parent = 901 - id",
+	"UPDATE window SET parent = id + 1; UPDATE window SET has_details = 1",
+	"UPDATE window SET ready_ns = " MOST ", end_ns = " LEAST,
+	"UPDATE window SET ready_ns = 0, read_ns = 0, answer_ns = " MOST,
+	"UPDATE window SET ready_ns = 1, end_ns = end_ns",
+	"UPDATE window SET thread = 4711, class = 4711 WHERE id % 2",
+	"UPDATE window SET thread = 4711",
+	"UPDATE window SET n = " MOST ", left = " LEAST ", weight = -1",
+	"UPDATE window SET weight = 1e308 * 10",
+	"UPDATE window SET weight = 'x', text = x'ff00fe', ends = hex(randomblob(5000))",
+	"UPDATE window SET text = NULL, ends = NULL, evidence = NULL, worker = NULL",
+	"UPDATE window_class SET kind = NULL, protocol = NULL, service = NULL, name = NULL,"
+	" status = NULL",
+	"UPDATE window_class SET kind = 'x', protocol = 'y', status = 'z', process = " MOST,
+	"DELETE FROM window_class",
+	"DELETE FROM window_class WHERE id = 1",
+	"UPDATE window_part SET ns = " MOST,
+	"UPDATE window_part SET ns = " LEAST,
+	"UPDATE OR REPLACE window_part SET state = 4711",
+	"UPDATE OR REPLACE window_part SET part = 'own', state = window",
+	"INSERT INTO window_part SELECT w.window, hex(randomblob(4)), s.id, 1 FROM window_part w,"
+	" state s, state t",
+	"UPDATE window_wait SET ns = " MOST ", object = " MOST ", by = " LEAST ", evidence = NULL",
+	"UPDATE window_time SET ns = " MOST,
+	"UPDATE window_band SET count = " MOST ", n = -1",
+	"UPDATE OR REPLACE window_band SET bucket = 0",
+	"DELETE FROM window_band",
+	"DELETE FROM window_part; DELETE FROM window_wait; DELETE FROM window_time",
+	"DELETE FROM thread; DELETE FROM process",
+	"UPDATE sample SET window = " MOST,
+	"UPDATE meta SET value = " MOST " WHERE key = 'start_unix_ns'",
+};
+
+static void try_exports(const char *recording, const char *wrong)
+{
+	for (size_t i = 0; exporters[i]; i++) {
+		const struct profile_options options = { .accounts = exporters[i]->accounts };
+		struct profile *profile = NULL;
+		char *bytes = NULL;
+		size_t size;
+		FILE *out = open_memstream(&bytes, &size);
+		int err = profile__load(recording, &options, &profile);
+
+		if (!err)
+			err = exporters[i]->write(profile, out);
+		if (err && err != -EBADMSG)
+			fail_msg("%s: %s: %d", exporters[i]->name, wrong, err);
+		fclose(out);
+		free(bytes);
+		profile__free(profile);
+	}
+}
+
+static void try_page(const char *recording, const char *wrong)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int err = html__write_data(recording, &(struct model_options) {}, NULL, out);
+
+	fclose(out);
+	if (err && err != -EBADMSG)
+		fail_msg("page: %s: %d", wrong, err);
+	if (!err) {
+		json_t *json = json_loads(text, 0, NULL);
+
+		if (!json)
+			fail_msg("page: %s", wrong);
+		json_decref(json);
+	}
+	free(text);
+}
+
+static void a_hostile_recording_does_no_harm(void **state)
+{
+	for (size_t i = 0; i < sizeof(wrongs) / sizeof(*wrongs); i++) {
+		char *hostile = sample__path();
+
+		sample__write_with_requests(hostile);
+		execute(hostile, wrongs[i]);
+		try_exports(hostile, wrongs[i]);
+		try_page(hostile, wrongs[i]);
+		sample__remove(hostile);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,8 +368,10 @@ int main(void)
 		cmocka_unit_test(otlp_traces),
 		cmocka_unit_test(every_kept_window_is_a_span),
 		cmocka_unit_test(a_cut_has_the_windows_that_end_in_it),
+		cmocka_unit_test(both_halves_of_a_request_are_joined),
 		cmocka_unit_test(page),
 		cmocka_unit_test(sums_of_the_page_are_exact),
+		cmocka_unit_test(a_hostile_recording_does_no_harm),
 		cmocka_unit_test(windows_beyond_the_room_are_counted_and_stood_for),
 	};
 
