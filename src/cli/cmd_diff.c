@@ -201,12 +201,16 @@ static int print(const struct options *options)
 
 static const struct argp_option option_list[] = {
 	{ "per", KEY_PER, "WHAT", 0,
-	  "Divide sums by: second, run, or a count (syscall:accept4, block:write vda)", 0 },
+	  "Divide sums by: second, run, a count (syscall:accept4, block:write vda), or the requests "
+	  "and calls of a service or name, which are then compared (window:GET /orders)",
+	  0 },
 	{ "base", KEY_BASE, "STRETCH", 0,
 	  "Of one recording: this part (0s-30s, 14:20:05-14:20:35) is the base", 0 },
 	{ "new", KEY_NEW, "STRETCH", 0, "Of one recording: what to compare with the base", 0 },
 	{ "fail-if", KEY_FAIL_IF, "CONDITION", 0,
-	  "Exit with 4 if CONDITION holds: 'p99(syscall:fsync) > +10%', 'wait.lock > 50ms'", 0 },
+	  "Exit with 4 if CONDITION holds: 'p99(syscall:fsync) > +10%', 'wait.lock > 50ms', "
+	  "'p99(window:GET /orders) > 50ms'",
+	  0 },
 	{ "html", KEY_HTML, "FILE", 0,
 	  "Also write a page: the report on the first NEW, and what changed", 0 },
 	{ "args", KEY_ARGS, "HOW", 0, "On the page, show arguments: full, redacted or none", 0 },

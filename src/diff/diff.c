@@ -61,11 +61,14 @@ void diff__release(struct diff *diff)
 	free(diff->changes);
 	free(diff->warnings);
 	free(diff->gates);
+	for (size_t i = 0; i < diff->window_count; i++)
+		free(diff->windows[i]);
+	free(diff->windows);
 	free(diff->per);
 	*diff = (struct diff) {};
 }
 
-static int read_run(struct diff_run *run, char **ret_why)
+static int read_run(const struct diff *diff, struct diff_run *run, char **ret_why)
 {
 	cleanup(model__release) struct model model = {};
 	char why[SCOPE_WHY_SIZE] = "";
@@ -73,6 +76,7 @@ static int read_run(struct diff_run *run, char **ret_why)
 	int err;
 
 	options.scope.why = why;
+	options.windows.texts = (const char *const *)diff->windows;
 	err = model__load(run->path, &options, &model);
 
 	if (!err && model.wall_ns <= 0)
@@ -121,7 +125,7 @@ static int read_runs(struct diff *diff, const struct diff_options *options, char
 			run->side = side;
 			if (options->stretches)
 				run->scope = options->scopes[side];
-			err = read_run(run, ret_why);
+			err = read_run(diff, run, ret_why);
 			if (err)
 				return err;
 		}
@@ -130,6 +134,25 @@ static int read_runs(struct diff *diff, const struct diff_options *options, char
 		diff->counts[DIFF_BASE] >= DIFF_ENOUGH && diff->counts[DIFF_NEW] >= DIFF_ENOUGH;
 	diff->stretches = options->stretches;
 	return diff->stretches ? refuse_overlap(diff, ret_why) : 0;
+}
+
+static int refuse_per(const struct diff *diff, const struct diff_run *run, char **ret_why)
+{
+	struct words path = words__clean(run->path, WORDS_MOST_COLUMNS);
+	int length;
+
+	if (diff->window)
+		length = asprintf(ret_why,
+				  "'%s': no request or call has '%s' in the name of its service or "
+				  "in its own [see 'gapless report']",
+				  path.text, words__clean(diff->window, 60).text);
+	else
+		length = asprintf(ret_why,
+				  "'%s' has no count of '%s' [--per run, second, syscall:NAME]",
+				  path.text, words__clean(diff->per, WORDS_MOST_COLUMNS).text);
+	if (length < 0)
+		*ret_why = NULL;
+	return -ENOKEY;
 }
 
 /* Sets how much work each recording contains. Sums are reported per unit of this work. */
@@ -153,13 +176,8 @@ static int set_work(struct diff *diff, const char *per, char **ret_why)
 			    : !metric                     ? 0
 			    : !strcmp(metric->unit, "ns") ? metric->value / 1e9
 							  : metric->value;
-		if (run->work > 0)
-			continue;
-		if (asprintf(ret_why, "'%s' has no count of '%s' [--per run, second, syscall:NAME]",
-			     words__clean(run->path, WORDS_MOST_COLUMNS).text,
-			     words__clean(diff->per, WORDS_MOST_COLUMNS).text) < 0)
-			*ret_why = NULL;
-		return -ENOKEY;
+		if (run->work <= 0)
+			return refuse_per(diff, run, ret_why);
 	}
 	return 0;
 }
@@ -177,6 +195,24 @@ static void sum_up(struct diff *diff, struct diff_change *change, const double *
 	change->probability = NAN;
 }
 
+/*
+ * What cannot differ is left out: per second, the wall time is always one second. Windows that only
+ * a condition is about are not compared.
+ */
+static bool is_comparable(const struct diff *diff, const struct metric *metric)
+{
+	if (metric->window)
+		return diff->window && !strcmp(metric->window, diff->window) &&
+		       strcmp(metric->measure, "count");
+	return metric->class != METRIC_WHOLE || strcmp(diff->per, "second");
+}
+
+/* What a recording without the metric has. */
+static double absent(const struct metric *metric)
+{
+	return metric->is_sum || metric->class == METRIC_REASON ? 0 : NAN;
+}
+
 /* Makes a change from candidates of the same name. */
 static int bring_together(struct diff *diff, const struct candidate *first, size_t count)
 {
@@ -191,7 +227,7 @@ static int bring_together(struct diff *diff, const struct candidate *first, size
 		return -ENOMEM;
 	change->metric = first->metric;
 	for (size_t i = 0; i < diff->run_count; i++)
-		change->values[i] = first->metric->is_sum ? 0 : NAN;
+		change->values[i] = absent(first->metric);
 	for (size_t i = 0; i < count; i++) {
 		const struct metric *metric = first[i].metric;
 		double work = metric->is_sum ? diff->runs[first[i].run].work : 1;
@@ -203,9 +239,7 @@ static int bring_together(struct diff *diff, const struct candidate *first, size
 			change->metric = metric;
 	}
 	sum_up(diff, change, sampling);
-	/* Per second, the wall time is always one second, so comparing it says nothing. */
-	change->compared = worth >= (double)diff->run_count &&
-			   !(change->metric->class == METRIC_WHOLE && !strcmp(diff->per, "second"));
+	change->compared = worth >= (double)diff->run_count && is_comparable(diff, change->metric);
 	for (int side = 0; side < DIFF_SIDES; side++)
 		if (!change->sides[side].count)
 			change->compared = false;
@@ -259,14 +293,19 @@ double diff__size(const struct diff_change *change)
 	return fabs(change->sides[DIFF_NEW].mean - change->sides[DIFF_BASE].mean);
 }
 
-bool diff__is_beyond_sampling(const struct diff_change *change)
+double diff__error(const struct diff_change *change)
 {
 	double variance = 0;
 
 	for (int side = 0; side < DIFF_SIDES; side++)
 		if (change->sides[side].count)
 			variance += change->sampling[side] / (double)change->sides[side].count;
-	return diff__size(change) > 2 * sqrt(variance);
+	return sqrt(variance);
+}
+
+bool diff__is_beyond_sampling(const struct diff_change *change)
+{
+	return diff__size(change) > 2 * diff__error(change);
 }
 
 bool diff__is_certain(const struct diff *diff, const struct diff_change *change)
@@ -413,7 +452,10 @@ static int judge_gates(struct diff *diff, const char *const *texts, char **ret_w
 
 static int make(struct diff *diff, const struct diff_options *options, char **ret_why)
 {
-	int err = read_runs(diff, options, ret_why);
+	int err = asked__find(diff, options);
+
+	if (!err)
+		err = read_runs(diff, options, ret_why);
 
 	if (!err)
 		err = set_work(diff, options->per, ret_why);
@@ -423,6 +465,8 @@ static int make(struct diff *diff, const struct diff_options *options, char **re
 		err = ask(diff);
 	if (!err)
 		err = facts__warn(diff);
+	if (!err)
+		err = asked__warn(diff);
 	if (err)
 		return err;
 	if (diff->change_count)

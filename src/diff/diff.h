@@ -21,6 +21,8 @@
 #define DIFF_ALPHA 0.01
 /* Smaller changes are not reported, even if they are certain. */
 #define DIFF_LEAST 0.01
+/* "window:GET /orders": the requests or calls whose service or name has "GET /orders". */
+#define DIFF_WINDOW "window:"
 
 enum diff_side { DIFF_BASE, DIFF_NEW, DIFF_SIDES };
 
@@ -76,6 +78,10 @@ struct diff {
 	char *per;      /* "run", "second", "syscall:fsync" */
 	bool stretches; /* both sides are parts of one recording */
 	bool enough;
+	/* What stands behind DIFF_WINDOW in --per and in conditions, up to NULL. */
+	char **windows;
+	size_t window_count;
+	const char *window; /* that of --per; NULL: it is about something else */
 
 	struct diff_change *changes; /* by class, then by size, the largest difference first */
 	size_t change_count;
@@ -108,14 +114,25 @@ bool diff__is_certain(const struct diff *diff, const struct diff_change *change)
 double diff__ratio(const struct diff_change *change);
 /* The absolute value by which rows are sorted. */
 double diff__size(const struct diff_change *change);
+/* The standard error of the difference that sampling alone makes; 0: none. */
+double diff__error(const struct diff_change *change);
 /*
  * Whether a change is larger than sampling error explains. With few recordings, nothing more can be
  * said.
  */
 bool diff__is_beyond_sampling(const struct diff_change *change);
 
+/* "request", "call": one of what --per names by DIFF_WINDOW. */
+const char *diff__window_words(const struct diff *diff);
+
 /*
- * Shared by the files of this folder. Statistics of log(value × factor + offset) over the values of
+ * Shared by the files of this folder. What stands behind DIFF_WINDOW in the options: diff->windows,
+ * diff->window. -ENOMEM
+ */
+int asked__find(struct diff *diff, const struct diff_options *options);
+/* Warns if a text is about requests in one recording and about calls in another. -ENOMEM */
+int asked__warn(struct diff *diff);
+/* Statistics of log(value × factor + offset) over the values of
  * a side. The variance is at least the noise of the measure.
  */
 struct stats noise__logarithms(const struct diff *diff, const struct diff_change *change,

@@ -18,7 +18,9 @@ static const struct {
 	{ "ms", 1e6, "ns" },    { "s", 1e9, "ns" },     { "kB", 1e3, "bytes" },
 	{ "MB", 1e6, "bytes" }, { "GB", 1e9, "bytes" }, { "", 1, "" },
 };
-static const char *const measures[] = { "time", "count", "mean", "self", "waits" };
+static const char *const measures[] = {
+	"time", "count", "mean", "self", "waits", "rate", "failed"
+};
 
 static const char *skip_spaces(const char *text)
 {

@@ -34,7 +34,8 @@ static json_t *side(const struct diff *diff, const struct diff_change *change, e
 static json_t *change_json(const struct diff *diff, const struct diff_change *change)
 {
 	static const char *const classes[METRIC_CLASSES] = {
-		[METRIC_WHOLE] = "whole",       [METRIC_STATE] = "state",
+		[METRIC_WHOLE] = "whole",       [METRIC_WINDOW] = "window",
+		[METRIC_REASON] = "reason",     [METRIC_STATE] = "state",
 		[METRIC_CAUSE] = "cause",       [METRIC_SYSCALL] = "syscall",
 		[METRIC_FUNCTION] = "function", [METRIC_WAIT] = "wait",
 		[METRIC_SIGNAL] = "signal",
@@ -48,6 +49,8 @@ static json_t *change_json(const struct diff *diff, const struct diff_change *ch
 				 "chance", number(change->probability), "certain",
 				 diff__is_certain(diff, change));
 
+	if (metric->window)
+		json_object_set_new(json, "error", number(diff__error(change)));
 	if (metric->about)
 		json_object_set_new(json, "about", json__text(metric->about));
 	return json;

@@ -33,9 +33,14 @@ struct making {
 const char *metric__class_name(enum metric_class class)
 {
 	static const char *const names[METRIC_CLASSES] = {
-		[METRIC_WHOLE] = "as a whole",   [METRIC_STATE] = "states",
-		[METRIC_CAUSE] = "causes",       [METRIC_SYSCALL] = "syscalls",
-		[METRIC_FUNCTION] = "functions", [METRIC_WAIT] = "who waits for what",
+		[METRIC_WHOLE] = "as a whole",
+		[METRIC_WINDOW] = "requests and calls",
+		[METRIC_REASON] = "time of one, by reason",
+		[METRIC_STATE] = "states",
+		[METRIC_CAUSE] = "causes",
+		[METRIC_SYSCALL] = "syscalls",
+		[METRIC_FUNCTION] = "functions",
+		[METRIC_WAIT] = "who waits for what",
 		[METRIC_SIGNAL] = "signals",
 	};
 
@@ -56,20 +61,28 @@ static int compare(const void *a, const void *b)
 	return metric__compare(a, b);
 }
 
-static struct metric *add(struct making *making, struct metric metric, const char *name)
+struct metric *metrics__add(struct metrics *metrics, struct metric metric, const char *name)
 {
-	struct metric *added = APPEND(&making->metrics->list, &making->metrics->count);
+	struct metric *added = APPEND(&metrics->list, &metrics->count);
 
 	metric.name = added ? strdup(name) : NULL;
 	metric.unit = metric.own_unit = metric.name ? strdup(metric.unit) : NULL;
 	if (!metric.unit) {
 		free(metric.name);
 		if (added)
-			making->metrics->count--;
-		making->err = -ENOMEM;
+			metrics->count--;
 		return NULL;
 	}
 	*added = metric;
+	return added;
+}
+
+static struct metric *add(struct making *making, struct metric metric, const char *name)
+{
+	struct metric *added = metrics__add(making->metrics, metric, name);
+
+	if (!added)
+		making->err = -ENOMEM;
 	return added;
 }
 
@@ -402,6 +415,7 @@ static void metric__release(struct metric *metric)
 {
 	free(metric->name);
 	free(metric->about);
+	free(metric->shown);
 	free(metric->own_unit);
 }
 
@@ -442,6 +456,8 @@ int metrics__make(const struct model *model, struct metrics *ret)
 	add_functions(&making);
 	add_waits(&making);
 	add_signals(&making);
+	if (!making.err)
+		making.err = metrics__add_windows(ret, model);
 	if (making.err) {
 		metrics__release(ret);
 		return making.err;

@@ -14,6 +14,8 @@
 
 enum metric_class {
 	METRIC_WHOLE,    /* wall time, amount of work */
+	METRIC_WINDOW,   /* requests or calls: how many, how long */
+	METRIC_REASON,   /* what they spent time on */
 	METRIC_STATE,    /* running, ready, delaying, … */
 	METRIC_CAUSE,    /* run.user, wait.lock, … */
 	METRIC_SYSCALL,  /* by name of the syscall */
@@ -35,7 +37,10 @@ struct metric {
 	double variance; /* from sampling; 0: exact */
 	int64_t count;   /* how many values a mean or percentile is based on; else 0 */
 	char *about;     /* more in words; NULL: nothing */
-	char *own_unit;  /* owns the copy that `unit` points to */
+	char *shown;     /* the name below the heading of its class; NULL: `name` */
+	/* The text by which windows were chosen; not owned. NULL: it is not about windows. */
+	const char *window;
+	char *own_unit; /* owns the copy that `unit` points to */
 };
 
 struct metrics {
@@ -46,6 +51,14 @@ struct metrics {
 /* -ENOMEM */
 int metrics__make(const struct model *model, struct metrics *ret);
 void metrics__release(struct metrics *metrics);
+
+/*
+ * Shared by the files that make metrics. Adds a copy with this name and a copy of its unit. NULL
+ * when out of memory.
+ */
+struct metric *metrics__add(struct metrics *metrics, struct metric metric, const char *name);
+/* Those of model->windows.matched. -ENOMEM */
+int metrics__add_windows(struct metrics *metrics, const struct model *model);
 
 int metric__compare(const struct metric *a, const struct metric *b);
 /* "parse (libfoo.so)", without what differs from run to run. Appends to `text`. */

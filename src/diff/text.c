@@ -44,7 +44,7 @@ static void print_change(const struct paper *paper, const struct diff_change *ch
 	int columns = name_columns(paper);
 	struct words name = words__clean(verdict__name(metric), WORDS_MOST_COLUMNS);
 	bool fits = words__columns(name.text) < columns;
-	char chance[32] = "";
+	char chance[64] = "";
 
 	fputs("  ", paper->out);
 	words__field(paper->out, metric->measure, MEASURE_COLUMNS);
@@ -62,6 +62,9 @@ static void print_change(const struct paper *paper, const struct diff_change *ch
 	if (!isnan(change->probability))
 		snprintf(chance, sizeof(chance), change->probability < 0.001 ? "<0.001" : "%.3f",
 			 change->probability);
+	else if (metric->window && !paper->diff->enough)
+		words__say(chance, sizeof(chance), "±%s",
+			   verdict__value(2 * diff__error(change), metric->unit).text);
 	words__field(paper->out, chance, *chance ? CHANCE_COLUMNS : 0);
 	fputc('\n', paper->out);
 	if (metric->about) {
@@ -79,12 +82,17 @@ static void print_columns(const struct paper *paper)
 	words__field(paper->out, "", RATIO_COLUMNS);
 	if (paper->diff->enough)
 		words__field(paper->out, "chance", CHANCE_COLUMNS);
+	else if (paper->diff->window)
+		words__field(paper->out, "2 errors", CHANCE_COLUMNS);
 	fputc('\n', paper->out);
 }
 
 /* Without repeated recordings, everything beyond sampling error is shown and nothing is claimed. */
 static bool is_shown(const struct diff *diff, const struct diff_change *change)
 {
+	/* All of what was asked for, whether it changed or not. */
+	if (change->metric->window)
+		return change->compared;
 	if (diff->enough)
 		return diff__is_certain(diff, change);
 	return change->compared && diff__is_beyond_sampling(change) &&
@@ -97,6 +105,41 @@ static bool is_any_shown(const struct diff *diff)
 		if (is_shown(diff, &diff->changes[i]))
 			return true;
 	return false;
+}
+
+/* "requests with 'GET /orders': 1,200 in base, 1,300 in new" */
+static void print_window_heading(const struct paper *paper)
+{
+	const struct diff *diff = paper->diff;
+	double counts[DIFF_SIDES] = {};
+	char text[MOST_LINE] = "";
+
+	for (size_t i = 0; i < diff->run_count; i++)
+		counts[diff->runs[i].side] += diff->runs[i].work;
+	words__say(text, sizeof(text), "%ss with '%s': %s in base, %s in new",
+		   diff__window_words(diff), words__clean(diff->window, 60).text,
+		   words__number((int64_t)counts[DIFF_BASE]).text,
+		   words__number((int64_t)counts[DIFF_NEW]).text);
+	print_heading(paper, text);
+}
+
+static void print_class_heading(const struct paper *paper, enum metric_class class)
+{
+	if (class == METRIC_WINDOW)
+		print_window_heading(paper);
+	else
+		print_heading(paper, metric__class_name(class));
+}
+
+/* What the table does not say by itself. */
+static void print_window_note(const struct paper *paper)
+{
+	if (paper->diff->window && !paper->diff->enough)
+		term__wrap(paper->out,
+			   "2 errors: a difference below this may be made by chance in which "
+			   "requests came. What else differs from recording to recording is not in "
+			   "it.",
+			   0, paper->width);
 }
 
 static void print_class(const struct paper *paper, enum metric_class class)
@@ -112,7 +155,7 @@ static void print_class(const struct paper *paper, enum metric_class class)
 			continue;
 		}
 		if (!shown++)
-			print_heading(paper, metric__class_name(class));
+			print_class_heading(paper, class);
 		print_change(paper, &diff->changes[i]);
 	}
 	if (left)
@@ -134,7 +177,8 @@ static void print_rest(const struct paper *paper)
 			bool behind = !last || change->probability > last->probability ||
 				      (change->probability == last->probability && change > last);
 
-			if (change->compared && !diff__is_certain(diff, change) && behind &&
+			if (change->compared && !change->metric->window &&
+			    !diff__is_certain(diff, change) && behind &&
 			    change->probability >= DIFF_ALPHA && change->probability < 1 &&
 			    (!next || change->probability < next->probability))
 				next = change;
@@ -218,6 +262,7 @@ int diff__print_text(const struct diff *diff, size_t top, FILE *out)
 		print_class(&paper, class);
 	if (diff->enough)
 		print_rest(&paper);
+	print_window_note(&paper);
 	print_gates(&paper);
 	return fflush(out) || ferror(out) ? -EIO : 0;
 }

@@ -16,6 +16,8 @@ struct words verdict__value(double value, const char *unit)
 		return words__brief_time((int64_t)(value + 0.5));
 	else if (!strcmp(unit, "bytes"))
 		return words__bytes((int64_t)(value + 0.5));
+	else if (!strcmp(unit, "%"))
+		snprintf(words.text, sizeof(words.text), "%.3g %%", value);
 	else if (value >= 1000)
 		return words__number((int64_t)(value + 0.5));
 	else
@@ -63,6 +65,8 @@ const char *verdict__name(const struct metric *metric)
 {
 	const char *colon = strchr(metric->name, ':');
 
+	if (metric->shown)
+		return metric->shown;
 	if (colon && (metric->class == METRIC_FUNCTION || metric->class == METRIC_SYSCALL))
 		return colon + 1;
 	for (int kind = 0; metric->class == METRIC_STATE && kind < KIND_COUNT; kind++)
@@ -76,6 +80,11 @@ static struct words per_words(const struct diff *diff)
 {
 	struct words words = {};
 
+	if (diff->window) {
+		words__say(words.text, sizeof(words.text), "per %s ('%s')",
+			   diff__window_words(diff), words__clean(diff->window, 60).text);
+		return words;
+	}
 	words__say(words.text, sizeof(words.text), "%s %s",
 		   strcmp(diff->per, "run") && strcmp(diff->per, "second") ? "per" : "a",
 		   words__clean(diff->per, 60).text);
@@ -136,6 +145,65 @@ static void add_change(const struct diff *diff, const struct diff_change *change
 	words__say(line, size, ".");
 }
 
+static const struct diff_change *window_change(const struct diff *diff, const char *measure)
+{
+	for (size_t i = 0; i < diff->change_count; i++) {
+		const struct metric *metric = diff->changes[i].metric;
+
+		if (metric->class == METRIC_WINDOW && !strcmp(metric->measure, measure) &&
+		    !strcmp(metric->window, diff->window))
+			return &diff->changes[i];
+	}
+	return NULL;
+}
+
+/* The reason that changed most in the direction of `way`; NULL: none did for sure. */
+static const struct diff_change *main_reason(const struct diff *diff, double way)
+{
+	const struct diff_change *most = NULL;
+
+	for (size_t i = 0; i < diff->change_count; i++) {
+		const struct diff_change *change = &diff->changes[i];
+		double off = change->sides[DIFF_NEW].mean - change->sides[DIFF_BASE].mean;
+
+		if (change->metric->class != METRIC_REASON || !change->compared || off * way <= 0 ||
+		    !diff__is_beyond_sampling(change))
+			continue;
+		if (!most || diff__size(change) > diff__size(most))
+			most = change;
+	}
+	return most;
+}
+
+/*
+ * "A request takes 3.2 ms on average instead of 2.1 ms (+52 %); 0.9 ms more of it is 'queued: …'."
+ */
+static void add_window(const struct diff *diff, struct verdict *verdict)
+{
+	const struct diff_change *mean = diff->window ? window_change(diff, "mean") : NULL;
+	const struct diff_change *reason;
+	char *line = verdict->lines[verdict->count];
+	size_t size = sizeof(verdict->lines[0]);
+	double off;
+
+	if (!mean || !mean->compared || fabs(diff__ratio(mean)) < DIFF_LEAST ||
+	    !(diff->enough ? diff__is_certain(diff, mean) : diff__is_beyond_sampling(mean)))
+		return;
+	verdict->count++;
+	off = mean->sides[DIFF_NEW].mean - mean->sides[DIFF_BASE].mean;
+	words__say(line, size, "A %s took %s on average instead of %s (%s)",
+		   diff__window_words(diff),
+		   verdict__value(verdict__mean(mean, DIFF_NEW), "ns").text,
+		   verdict__value(verdict__mean(mean, DIFF_BASE), "ns").text,
+		   verdict__ratio(mean).text);
+	reason = main_reason(diff, off);
+	if (reason)
+		words__say(line, size, "; %s %s of it was '%s'",
+			   verdict__value(diff__size(reason), "ns").text, off > 0 ? "more" : "less",
+			   verdict__name(reason->metric));
+	words__say(line, size, ".");
+}
+
 static int by_size(const void *a, const void *b)
 {
 	double x = diff__size(*(const struct diff_change *const *)a);
@@ -182,6 +250,7 @@ void verdict__make(const struct diff *diff, struct verdict *ret)
 			words__time(new->from_ns).text, words__time(new->to_ns).text,
 			words__time(base->from_ns).text, words__time(base->to_ns).text,
 			per_words(diff).text);
+		add_window(diff, ret);
 		return;
 	}
 	if (!diff->enough) {
@@ -189,6 +258,7 @@ void verdict__make(const struct diff *diff, struct verdict *ret)
 			   "within-run only: whether a difference is more than noise takes %d "
 			   "recordings on each side [gapless record --repeat %d]. Values are %s.",
 			   DIFF_ENOUGH, DIFF_ENOUGH, per_words(diff).text);
+		add_window(diff, ret);
 		return;
 	}
 	if (diff->certain)
@@ -202,5 +272,6 @@ void verdict__make(const struct diff *diff, struct verdict *ret)
 		words__say(line, size, "; %zu certain but below %g %%", diff->too_small,
 			   DIFF_LEAST * 100);
 	words__say(line, size, ". Values are means %s.", per_words(diff).text);
+	add_window(diff, ret);
 	add_changes(diff, ret);
 }

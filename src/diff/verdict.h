@@ -7,7 +7,7 @@
 
 /* First whether anything changed, then the most important changes. */
 struct verdict {
-	char lines[4][2048];
+	char lines[5][2048];
 	size_t count;
 };
 

@@ -46,6 +46,11 @@ void model_windows__release(struct windows *windows)
 		free(windows->chosen->waits);
 		free(windows->chosen->relatives);
 	}
+	for (size_t i = 0; i < windows->matched_count; i++) {
+		free(windows->matched[i].buckets);
+		free(windows->matched[i].shares);
+	}
+	free(windows->matched);
 	free(windows->chosen);
 	free(windows->services);
 	free(windows->classes);
@@ -157,10 +162,10 @@ int model_windows__take_reason(struct windows_loading *loading, sqlite3_stmt *ro
 
 /* --- classes and services --------------------------------------------------------------------- */
 
-static bool is_wanted(const struct windows_options *options, const struct windows_class *class)
+bool model_windows__fits(const struct windows_class *class, const char *text)
 {
-	return !options->only || strstr(class->service, options->only) ||
-	       strstr(class->name, options->only) || strstr(class->comm, options->only);
+	return !text || strstr(class->service, text) || strstr(class->name, text) ||
+	       strstr(class->comm, text);
 }
 
 static const char *text_of(struct windows_loading *loading, sqlite3_stmt *row, int column)
@@ -185,7 +190,7 @@ static int take_class(struct windows_loading *loading, sqlite3_stmt *row)
 		.comm = text_of(loading, row, 8),
 	};
 
-	if (!is_wanted(&windows->options, &class))
+	if (!model_windows__fits(&class, windows->options.only))
 		return 0;
 	added = APPEND(&windows->classes, &windows->class_count);
 	if (!added)
@@ -195,7 +200,7 @@ static int take_class(struct windows_loading *loading, sqlite3_stmt *row)
 }
 
 /* What was asked for by its name comes first, then what this program serves. */
-static int rank_of(const char *kind)
+int model_windows__rank(const char *kind)
 {
 	static const enum window_words_kind order[] = { WORDS_KIND_CALL, WORDS_KIND_SERVER,
 							WORDS_KIND_CLIENT };
@@ -209,7 +214,7 @@ static int rank_of(const char *kind)
 
 static int compare_services(const struct windows_class *a, const struct windows_class *b)
 {
-	int order = rank_of(a->kind) - rank_of(b->kind);
+	int order = model_windows__rank(a->kind) - model_windows__rank(b->kind);
 
 	if (!order)
 		order = strcmp(a->kind, b->kind);
@@ -251,7 +256,7 @@ struct ranked {
 static int by_time(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
-	int order = rank_of(x->first->kind) - rank_of(y->first->kind);
+	int order = model_windows__rank(x->first->kind) - model_windows__rank(y->first->kind);
 
 	if (order)
 		return order;
@@ -471,6 +476,8 @@ int model_windows__load(struct model *model, sqlite3 *db, const struct model_opt
 		err = model_windows__make_bands(&loading);
 	if (!err)
 		err = model_windows__make_names(&loading);
+	if (!err)
+		err = model_windows__match(&loading);
 	if (!err && model->windows.class_count)
 		err = model_windows__load_kept(&loading);
 	if (!err)

@@ -159,6 +159,36 @@ struct windows_options {
 	const char *only;  /* classes whose service, program or name has it; NULL: all */
 	int64_t slower_ns; /* the slowest are those from this length on; 0: see above */
 	int64_t id;        /* the window to load with its relatives; 0: none */
+	/*
+	 * Texts, up to NULL: for each, the sums of the classes that it fits. NULL: none. Must
+	 * outlive the model.
+	 */
+	const char *const *texts;
+};
+
+/* What the windows of a text spent on one reason. */
+struct windows_share {
+	uint32_t reason;
+	int64_t ns;
+	double square_ns; /* sum of squares, at most: what is not known within a bucket is added */
+};
+
+/*
+ * The classes whose service or name has a text: calls if it fits any, else requests that were
+ * served, else requests to other servers.
+ */
+struct windows_matched {
+	const char *text;
+	const char *kind; /* a key; NULL: it fits no class */
+	size_t class_count;
+	int64_t count, n, failed; /* failed: neither answered as asked, nor refused */
+	int64_t length_ns;
+	double square_ns; /* sum of squares of lengths */
+	struct bucket *buckets;
+	size_t bucket_count;
+	int64_t percentiles_ns[PERCENTILES]; /* -1: too few windows */
+	struct windows_share *shares;
+	size_t share_count;
 };
 
 struct windows {
@@ -171,7 +201,9 @@ struct windows {
 	size_t reason_count;
 	struct windows_one *kept; /* by id */
 	size_t kept_count;
-	struct windows_chosen *chosen; /* NULL: none was asked for */
+	struct windows_chosen *chosen;   /* NULL: none was asked for */
+	struct windows_matched *matched; /* in the order of options.texts */
+	size_t matched_count;
 	/* What parts and lengths differ by; -1: the recording does not say. */
 	int64_t remainder, remainder_ns;
 };
@@ -219,6 +251,8 @@ void model_windows__say_count(const struct windows_service *service, int64_t cou
 			      char *text, size_t size);
 /* -1 for overlap, which is counted twice in the other parts; otherwise 1. */
 int model_windows__sign(const struct windows_reason *reason);
+/* Appends "queued.busy", "own.run", "own.wait.lock". */
+void model_windows__say_key(const struct windows_reason *reason, char *text, size_t size);
 bool model_windows__is_part(const struct windows_reason *reason, enum window_words_part part);
 
 /*

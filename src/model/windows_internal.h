@@ -63,10 +63,19 @@ struct windows_class *model_windows__class(const struct windows_loading *loading
 struct windows_row *model_windows__row(const struct windows_loading *loading,
 				       const struct windows_service *service, uint32_t reason);
 
+/* Whether the service or the name of a class has this text; NULL: any has. */
+bool model_windows__fits(const struct windows_class *class, const char *text);
+/* Whether a status means neither an answer as asked for nor a refusal. */
+bool model_windows__is_failure(const char *status);
+/* Calls come first, then what is served, then what is asked of others. */
+int model_windows__rank(const char *kind);
+
 /* Divides the windows of all services into bands, and makes their rows. */
 int model_windows__make_bands(struct windows_loading *loading);
 /* Sums up the classes of each service by their names. */
 int model_windows__make_names(struct windows_loading *loading);
+/* Adds up the classes of each of options.texts. */
+int model_windows__match(struct windows_loading *loading);
 /* Loads single windows and what they waited for. */
 int model_windows__load_kept(struct windows_loading *loading);
 /* What the slowest asked other servers for. */

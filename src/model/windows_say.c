@@ -25,6 +25,13 @@ void model_windows__say_reason(const struct windows_reason *reason, char *text, 
 			   words__clean(reason->cause, 14).text);
 }
 
+void model_windows__say_key(const struct windows_reason *reason, char *text, size_t size)
+{
+	words__say(text, size, "%s%s%s%s%s", reason->part, reason->state ? "." : "",
+		   reason->state ? reason->state : "", reason->cause ? "." : "",
+		   reason->cause ? reason->cause : "");
+}
+
 static bool is_kind(const struct windows_class *class, enum window_words_kind kind)
 {
 	return !strcmp(class->kind, window_words__kind(kind)->key);
