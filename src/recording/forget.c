@@ -51,6 +51,8 @@ static const char *const steps[] = {
 	"DELETE FROM series_slice WHERE slice_to < ?1",
 	"DELETE FROM occupant WHERE slice_to < ?1",
 	"DELETE FROM distribution_slice WHERE slice_to < ?1",
+	"DELETE FROM window_band WHERE slice_to < ?1",
+	"DELETE FROM window_time WHERE slice_to < ?1",
 	CUT_ROWS("account", CUT("ns") "," CUT("count")),
 	CUT_ROWS("fault_slice", CUT("minor") "," CUT("major")),
 	CUT_ROWS("refault_slice", CUT("file") "," CUT("anonymous")),
@@ -61,6 +63,8 @@ static const char *const steps[] = {
 	CUT_ROWS("series_slice", CUT("count") "," CUT("sum0") "," CUT("sum1") "," CUT("sum2") ","
 		 CUT("sum3") "," CUT("sum4") "," CUT("sum5")),
 	CUT_ROWS("distribution_slice", CUT("count")),
+	CUT_ROWS("window_band", CUT("count") "," CUT("n")),
+	CUT_ROWS("window_time", CUT("ns")),
 	"DELETE FROM thread_distribution",
 	"DELETE FROM series WHERE id NOT IN (SELECT series FROM series_slice)",
 	/* The last step of each kind before that is still in force. */
@@ -70,6 +74,9 @@ static const char *const steps[] = {
 	"DELETE FROM event WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
 	"DELETE FROM sample WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
 	"DELETE FROM signal_sample WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
+	"DELETE FROM window WHERE end_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
+	"DELETE FROM window_part WHERE window NOT IN (SELECT id FROM window)",
+	"DELETE FROM window_wait WHERE window NOT IN (SELECT id FROM window)",
 	"DELETE FROM fatal WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
 	"DELETE FROM resident WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
 	"DELETE FROM allocated WHERE end_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
