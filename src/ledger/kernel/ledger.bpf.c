@@ -70,6 +70,8 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	if (is_over_now())
 		return 0;
 	woken_by(thread, task);
+	if (with_requests)
+		note_handing(thread);
 	draw_early(thread);
 	return 0;
 }
@@ -160,7 +162,7 @@ static __always_inline void parts_at_slice(struct thread *thread, struct task_st
 static __always_inline void gets_cpu(struct thread *thread, struct task_struct *task, __u64 now)
 {
 	struct ledger_account *account = &thread->account;
-	__u32 slot = account->slot, from;
+	__u32 slot = account->slot, from, edge = 0;
 	__u64 ns, since_ns, spare_ns;
 
 	interrupts_forget(task);
@@ -182,6 +184,8 @@ static __always_inline void gets_cpu(struct thread *thread, struct task_struct *
 	}
 	since_ns = account->since_ns;
 	from = account->slot;
+	if (with_requests && thread->handing & IS_HANDING)
+		edge = gets_cpu_for(thread, task);
 	spare_ns = spare_of(thread, task, now);
 	if (thread->place || slot == SLOT_READY_THROTTLED)
 		leaves_queue(thread, task, now);
@@ -199,6 +203,8 @@ static __always_inline void gets_cpu(struct thread *thread, struct task_struct *
 		if (SLOT_IS_WAIT(slot))
 			count_lost_sample_time(slot, ns);
 	}
+	if (edge)
+		end_of_ready(thread, task, edge);
 	thread->left = LEFT_UNSEEN;
 	thread->waker_kind = BY_NOBODY; /* a waking while it ran ended no wait */
 }

@@ -130,7 +130,10 @@ struct thread {
 		/* Without classes. See windows/worker.bpf.h: */
 		struct {
 			__u64 window;
-			__u64 woken_ns; /* ready since then, when it got the CPU last */
+			union {
+				__u64 woken_ns; /* ready since then, when it got the CPU last */
+				__u64 handing;  /* until it gets it, see windows/handover.bpf.h */
+			};
 		};
 	};
 	__u64 request;               /* inode of the socket that it read a request from; 0: none */
@@ -184,8 +187,8 @@ struct {
 	__type(value, struct thread);
 } threads SEC(".maps");
 
-const volatile bool full;        /* level full: syscalls are hooked */
-const volatile bool all_threads; /* are accounted */
+const volatile bool full;         /* level full: syscalls are hooked */
+const volatile bool all_threads;  /* are accounted */
 const volatile bool with_windows; /* the account is cut by requests and calls */
 
 __u64 start_ns; /* hooks open accounts from then on; 0: not yet */

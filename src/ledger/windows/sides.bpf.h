@@ -2,10 +2,12 @@
 /* What a message does to the windows of the side that serves and of the side that asks. */
 #pragma once
 
+#include "ledger/windows/handover.bpf.h"
 #include "ledger/windows/requests.bpf.h"
 
 /* The call that ends, and the socket that it read from or sent to. */
 struct exchange {
+	struct task_struct *task;
 	struct thread *thread;
 	const struct here *here;
 	struct window_worker *worker; /* NULL: the thread works for no windows */
@@ -167,15 +169,36 @@ static __always_inline enum window_part why_idle(const struct exchange *of, bool
 	return WINDOW_PART_ELSEWHERE;
 }
 
+/* The thread answers a window for which it did not work just now. */
+static __always_inline void takes_up(const struct exchange *of, bool is_choked)
+{
+	struct socket_window *socket = of->socket;
+	__u64 ns;
+
+	if (is_choked || !is_handed(of->worker, socket, of->thread)) {
+		gap_ends(socket, of->now, why_idle(of, is_choked), 0);
+		starts_working(of);
+		return;
+	}
+	if (takes_over_window(of->worker, socket, of->place, of->task, of->thread, of->now))
+		return;
+	ns = of->now - socket->cursor_ns;
+	if (socket->phase == PHASE_ASKED) {
+		count_window(WINDOWS_UNHANDED, 1);
+		count_window(WINDOWS_UNHANDED_NS, (__s64)ns > 0 ? ns : 0);
+	}
+	gap_ends(socket, of->now, WINDOW_PART_ELSEWHERE, 0);
+	set_base(of->worker, of->thread, of->here, of->now);
+	note_last_wait(of->worker, of->thread);
+}
+
 /* Some of the answer was sent. */
 static __always_inline void answer_leaves(const struct exchange *of, bool is_choked)
 {
 	struct socket_window *socket = of->socket;
 
-	if (!works_for(of)) {
-		gap_ends(socket, of->now, why_idle(of, is_choked), 0);
-		starts_working(of);
-	}
+	if (!works_for(of))
+		takes_up(of, is_choked);
 	segment_goes_on(of->worker, socket, of->thread, of->here, of->now);
 	if (socket->phase == PHASE_ANSWERED)
 		fold_after(socket);
@@ -183,6 +206,8 @@ static __always_inline void answer_leaves(const struct exchange *of, bool is_cho
 		socket->window.answer_ns = of->now;
 	socket->window.end_ns = of->now;
 	socket->phase = PHASE_ANSWERED;
+	if (of->worker->answers_handed)
+		gives_back_window(of->worker, of->thread);
 }
 
 /* All of the answer was sent: the thread, which worked for it, does not any more. */

@@ -214,7 +214,7 @@ static __always_inline bool bytes_pass(struct thread *thread, struct here *here,
 				       __u32 kind, long ret, __u64 now)
 {
 	bool is_sent = kind != TALK_RECEIVE, asks;
-	struct exchange of = { .thread = thread, .here = here, .now = now };
+	struct exchange of = { .task = current, .thread = thread, .here = here, .now = now };
 	struct file *file = NULL;
 	__u64 inode;
 	__s32 fd = (__s32)(kind == TALK_SPLICE ? regs->ARCH_ARG3 : regs->ARCH_ARG1);
@@ -373,6 +373,8 @@ static __always_inline void polls(struct thread *thread, const struct here *here
 	socket = window_of(worker);
 	if (!socket || worker->serves_many || socket->phase == PHASE_ANSWERED)
 		segment_ends(worker, thread, here, now);
+	else
+		segment_goes_on(worker, socket, thread, here, now);
 }
 
 static __always_inline void closes(struct thread *thread, const struct here *here,

@@ -18,8 +18,11 @@ struct window_worker {
 	__u64 serial; /* of the window that it works for; 0: none */
 	__u64 inode;  /* of its socket */
 	__u32 place;
-	__u32 serves_many;      /* it has more than one socket with windows at a time */
-	__u64 begin_ns;         /* of the segment */
+	__u8 serves_many;    /* it has more than one socket with windows at a time */
+	__u8 answers_handed; /* the window was handed to it, see handover.bpf.h */
+	__u8 has_answered;   /* such a window, and has read no request since */
+	__u8 pad;
+	__u64 begin_ns;         /* of the segment; of a thread with has_answered: of its answer */
 	__u64 base[SLOT_COUNT]; /* the account then */
 	__u64 open_inode;       /* the socket that it served last, until it is closed */
 	/* Its last poll, or blocking read: */
@@ -27,8 +30,11 @@ struct window_worker {
 	__u64 woken_ns, on_ns; /* the last time that it was ready in it, and got the CPU */
 	/* The last segment that ended: */
 	__u64 served_inode, served_ns;
-	/* What resumed the segment, until it sends something: an answer after this gap. */
-	__u64 resumed_ns; /* 0: it did not */
+	/* An answer resumed the segment, and it has sent nothing since. */
+	__u64 resumed_ns;            /* 0: none did */
+	__u64 resumed_by;            /* the inode of the socket that it came from */
+	__u64 waited_ns, noticed_ns; /* what the gap before it added to the window */
+	__u32 resumed_by_place, pad2;
 	/* Of the last wait that was noted in a window: */
 	__u64 wait_ns;
 	__u32 wait_number;
@@ -131,6 +137,7 @@ static __always_inline void segment_begins(struct window_worker *worker,
 	worker->serial = socket->window.serial;
 	worker->inode = socket->inode;
 	worker->place = place;
+	worker->answers_handed = worker->has_answered = 0;
 	if (socket->kind == WINDOW_SERVER) {
 		if (worker->open_inode && worker->open_inode != socket->inode)
 			worker->serves_many = 1;
