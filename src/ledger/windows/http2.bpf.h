@@ -133,7 +133,7 @@ static __always_inline bool exchange_of(const struct http2_event *event, struct 
 	struct task_struct *current = bpf_get_current_task_btf();
 	__u32 place = event->place;
 
-	*of = (struct exchange) { .now = event->now };
+	*of = (struct exchange) { .task = current, .now = event->now };
 	of->thread = find(current);
 	of->here = claimed_by(current);
 	of->worker = worker_of(current, !event->asks);

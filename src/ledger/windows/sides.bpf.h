@@ -2,6 +2,7 @@
 /* What a message does to the windows of the side that serves and of the side that asks. */
 #pragma once
 
+#include "ledger/windows/ends.bpf.h"
 #include "ledger/windows/handover.bpf.h"
 #include "ledger/windows/requests.bpf.h"
 
@@ -70,7 +71,7 @@ static __always_inline void request_comes(const struct exchange *of)
 			window_ends(socket, PHASE_ANSWERED, of->talk->sock);
 		if (socket->kind != WINDOW_SERVER) {
 			socket->kind = WINDOW_SERVER;
-			describe_ends(socket, of->talk->sock);
+			describe_ends(socket, of->talk->sock, of->place);
 		}
 		socket->flags &= ~(SOCKET_CHOKED | SOCKET_NO_READY);
 		server_begins(socket, of->worker, of->thread, ready_ns, of->now);
@@ -127,11 +128,33 @@ VERIFIED_ONCE int answers_next(struct socket_window *socket, __u64 sock)
 	return 0;
 }
 
+/* A client's request turned out not to be for the window that it was linked to. */
+static __always_inline void drop_link(struct socket_window *child)
+{
+	count_window(WINDOWS_CONTRADICTED, 1);
+	child->window.parent = 0;
+	child->window.evidence = WINDOW_BY_NONE;
+}
+
 /*
- * The thread answers, and works for another window: that one is over for now. If it was resumed by
- * an answer and has sent nothing since, the answer was not for it but for this one: the thread that
- * gets a connection of a pool is not always the one that asks for it first.
+ * The thread was resumed for `other` by the answer to a request, has sent nothing since, and
+ * answers another window: the request was for that one. The thread that gets a connection of a pool
+ * is not always the one that asks for it first.
  */
+static __always_inline void is_contradicted(const struct exchange *of, struct socket_window *other)
+{
+	struct window_worker *worker = of->worker;
+	struct socket_window *child = socket_window_at(worker->resumed_by_place);
+
+	if (child && child->inode == worker->resumed_by &&
+	    child->window.parent == other->window.serial)
+		drop_link(child);
+	other->window.ns[WINDOW_COLUMN(DOWNSTREAM)] -= worker->waited_ns;
+	other->window.ns[WINDOW_COLUMN(NOTICED)] -= worker->noticed_ns;
+	other->window.ns[WINDOW_COLUMN(ELSEWHERE)] += worker->waited_ns + worker->noticed_ns;
+}
+
+/* The thread answers, and works for another window: that one is over for now. */
 static __always_inline void changes_window(const struct exchange *of)
 {
 	struct window_worker *worker = of->worker;
@@ -139,7 +162,7 @@ static __always_inline void changes_window(const struct exchange *of)
 
 	if (other && worker->resumed_ns && of->socket->phase == PHASE_ASKED &&
 	    other->phase == PHASE_ASKED) {
-		count_window(WINDOWS_CONTRADICTED, 1);
+		is_contradicted(of, other);
 		if (is_innermost(of->thread, worker->serial))
 			of->thread->window = 0;
 		worker->serial = 0;
@@ -200,10 +223,14 @@ static __always_inline void answer_leaves(const struct exchange *of, bool is_cho
 	if (!works_for(of))
 		takes_up(of, is_choked);
 	segment_goes_on(of->worker, socket, of->thread, of->here, of->now);
-	if (socket->phase == PHASE_ANSWERED)
+	if (socket->phase == PHASE_ANSWERED) {
 		fold_after(socket);
-	else
+	} else {
+		/* A connection with streams has several requests at a time. */
+		if (!socket->stream)
+			joins_client(socket, of->talk->sock);
 		socket->window.answer_ns = of->now;
+	}
 	socket->window.end_ns = of->now;
 	socket->phase = PHASE_ANSWERED;
 	if (of->worker->answers_handed)
@@ -276,13 +303,20 @@ static __always_inline void resumes(const struct exchange *of, struct socket_win
 				    __u64 ready_ns)
 {
 	struct window_worker *worker = of->worker;
+	__u64 waited_ns, noticed_ns;
 
 	if (!worker || worker->serial == parent->window.serial)
 		return;
 	stops_working(of);
+	waited_ns = parent->window.ns[WINDOW_COLUMN(DOWNSTREAM)];
+	noticed_ns = parent->window.ns[WINDOW_COLUMN(NOTICED)];
 	gap_ends(parent, of->now, WINDOW_PART_DOWNSTREAM, ready_ns);
 	segment_begins(worker, parent, of->socket->parent_place, of->thread, of->here, of->now);
 	worker->resumed_ns = of->now;
+	worker->resumed_by = of->socket->inode;
+	worker->resumed_by_place = of->place;
+	worker->waited_ns = parent->window.ns[WINDOW_COLUMN(DOWNSTREAM)] - waited_ns;
+	worker->noticed_ns = parent->window.ns[WINDOW_COLUMN(NOTICED)] - noticed_ns;
 }
 
 /*
@@ -291,20 +325,24 @@ static __always_inline void resumes(const struct exchange *of, struct socket_win
  */
 static __always_inline void note_parent(const struct exchange *of)
 {
-	struct socket_window *socket = of->socket;
-	struct socket_window *parent = parent_of(socket, socket->dialled_for);
+	struct socket_window *socket = of->socket, *parent;
 
-	if (parent) {
+	parent = parent_of(socket, socket->dialled_for);
+	if (parent && parent->phase == PHASE_ASKED) {
 		socket->window.parent = socket->dialled_for;
 		socket->window.evidence = WINDOW_BY_SOCKET;
 		count_window(WINDOWS_BY_SOCKET, 1);
 		resumes(of, parent, 0);
-	} else if (of->worker && of->worker->serial) {
-		socket->window.parent = of->worker->serial;
-		socket->window.evidence = WINDOW_BY_SEGMENT;
-		socket->parent_inode = of->worker->inode;
-		socket->parent_place = of->worker->place;
-		count_window(WINDOWS_BY_SEGMENT, 1);
+	} else {
+		/* What is sent after the answer may be for a window that waits for a connection. */
+		parent = of->worker ? window_of(of->worker) : NULL;
+		if (parent && parent->kind == WINDOW_SERVER && parent->phase == PHASE_ASKED) {
+			socket->window.parent = of->worker->serial;
+			socket->window.evidence = WINDOW_BY_SEGMENT;
+			socket->parent_inode = of->worker->inode;
+			socket->parent_place = of->worker->place;
+			count_window(WINDOWS_BY_SEGMENT, 1);
+		}
 	}
 	if (of->worker)
 		of->worker->resumed_ns = 0;
@@ -331,7 +369,7 @@ static __always_inline void request_goes(const struct exchange *of)
 		window_ends(socket, PHASE_ANSWERED, of->talk->sock);
 	if (socket->kind != WINDOW_CLIENT) {
 		socket->kind = WINDOW_CLIENT;
-		describe_ends(socket, of->talk->sock);
+		describe_ends(socket, of->talk->sock, of->place);
 	}
 	window_begins(socket, of->thread, message->ready_ns, of->now);
 	socket->window.n = message->requests;
@@ -344,8 +382,9 @@ static __always_inline void request_goes(const struct exchange *of)
 static __always_inline void answer_arrives(const struct exchange *of, __u64 ready_ns)
 {
 	struct socket_window *socket = of->socket, *parent;
+	bool begins = socket->phase == PHASE_ASKED;
 
-	if (socket->phase == PHASE_ASKED) {
+	if (begins) {
 		gap_ends(socket, of->now, WINDOW_PART_DOWNSTREAM, ready_ns);
 		socket->window.answer_ns = of->now;
 		socket->phase = PHASE_ANSWERED;
@@ -358,6 +397,11 @@ static __always_inline void answer_arrives(const struct exchange *of, __u64 read
 	}
 	socket->window.end_ns = of->now;
 	parent = parent_of(socket, socket->window.parent);
+	if (socket->window.parent && begins && (!parent || parent->phase != PHASE_ASKED)) {
+		/* That one was answered without it. */
+		drop_link(socket);
+		parent = NULL;
+	}
 	if (parent)
 		resumes(of, parent, ready_ns);
 }
@@ -372,7 +416,8 @@ static __always_inline void answer_comes(const struct exchange *of)
 	if (of->message->interim)
 		return;
 	answer_arrives(of, ready_ns);
-	if (ends)
+	/* One with a link ends later, because the link may be contradicted. */
+	if (ends && !socket->window.parent)
 		window_ends(socket, PHASE_ANSWERED, of->talk->sock);
 }
 

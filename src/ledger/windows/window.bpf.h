@@ -59,10 +59,14 @@ struct socket_window {
 	__u8 misfits; /* turns that are of no known protocol */
 	__u8 status;
 	__u8 has_after;
-	__u8 marked; /* a sample belongs to the window */
-	__u8 pad[5];
+	__u8 marked;      /* a sample belongs to the window */
+	__u8 peer_looked; /* times that its peer was looked for */
+	__u8 pad[4];
+	__u64 peer_inode; /* of the other end on this machine; 0: not known */
+	__u32 peer_place;
 	__u32 stream;     /* HTTP/2: which one of its connection has the window; see http2.bpf.h */
 	__u32 connection; /* of a stream: the place of its connection */
+	__u32 pad2;
 	union {
 		struct redis redis;
 		struct mysql mysql;
@@ -269,40 +273,6 @@ static __always_inline bool is_slow_window(__u32 class, __u64 ns)
 	class &= WINDOW_CLASSES - 1;
 	return ns >= windows_slow_ns[class] && windows_slow_sent[class] < WINDOWS_SLOW_SENT &&
 	       __sync_fetch_and_add(&windows_slow_sent[class], 1) < WINDOWS_SLOW_SENT;
-}
-
-/* What tells a service from others; see struct window_class_key. */
-static __always_inline __u64 served_by(const struct socket_window *socket, struct sock *sk)
-{
-	struct unix_sock *named = (void *)sk;
-
-	if (socket->ends.family != AF_UNIX)
-		return socket->kind == WINDOW_CLIENT ? BPF_CORE_READ(sk, __sk_common.skc_daddr) : 0;
-	if (socket->kind == WINDOW_CLIENT)
-		named = (void *)BPF_CORE_READ(named, peer);
-	/* An accepted socket has the listener's. */
-	return (__u64)BPF_CORE_READ(named, addr);
-}
-
-/* Notes both ends while the socket is there. */
-static __noinline int describe_ends(struct socket_window *socket, __u64 sock)
-{
-	struct window_ends *ends = &socket->ends;
-	struct sock *sk = (void *)sock;
-
-	ends->family = BPF_CORE_READ(sk, __sk_common.skc_family);
-	ends->local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
-	ends->peer_port = bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
-	ends->service = served_by(socket, sk);
-	if (ends->family == AF_INET) {
-		BPF_CORE_READ_INTO((__u32 *)ends->local, sk, __sk_common.skc_rcv_saddr);
-		BPF_CORE_READ_INTO((__u32 *)ends->peer, sk, __sk_common.skc_daddr);
-	} else if (ends->family == AF_INET6 &&
-		   bpf_core_field_exists(sk->__sk_common.skc_v6_daddr)) {
-		BPF_CORE_READ_INTO(&ends->local, sk, __sk_common.skc_v6_rcv_saddr);
-		BPF_CORE_READ_INTO(&ends->peer, sk, __sk_common.skc_v6_daddr);
-	}
-	return 0;
 }
 
 static __noinline int send_window(const struct window *window, const struct window_ends *ends,

@@ -165,7 +165,8 @@ static __always_inline struct socket_window *open_socket_window(const struct tal
 	socket->dialled_for = 0;
 	socket->protocol = WINDOW_PROTOCOL_NONE;
 	socket->kind = WINDOW_KIND_COUNT;
-	socket->flags = socket->misfits = 0;
+	socket->flags = socket->misfits = socket->peer_looked = 0;
+	socket->peer_inode = 0;
 	socket->window.serial = 0;
 	return socket;
 }
@@ -197,7 +198,7 @@ static __always_inline bool is_http2(const struct exchange *of, bool asks, bool 
 		socket->kind = asks ? WINDOW_CLIENT : WINDOW_SERVER;
 		socket->pid = of->thread->pid;
 		http2_begins(&socket->http2, &message->head);
-		describe_ends(socket, of->talk->sock);
+		describe_ends(socket, of->talk->sock, of->place);
 	}
 	if (!speaks_http2(socket->protocol))
 		return false;
