@@ -5,7 +5,8 @@
  * The recorder writes into memory, and top queries it there. The list covers everything and is
  * cheap (one snapshot per interval, level sched by default). A second recorder, of one process
  * only, runs while the user drills into that process: stacks and names cost that process something,
- * and only then.
+ * and only then. The same holds for requests, which need syscalls: a recorder of their own runs
+ * while they are on the screen.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -63,6 +64,7 @@ struct top {
 	const struct options *options;
 	struct features *features;
 	struct rolling *list, *drill; /* drill: NULL unless the user drills into a process */
+	struct rolling *services;     /* NULL unless requests are on the screen */
 	uint64_t interval_ns;
 	bool settled; /* the drill is no longer new */
 	int words_fd; /* receives standard error while top controls the screen */
@@ -100,7 +102,7 @@ static void set_pace(struct top *top)
 	uint64_t ns = snapshot_ns(top->interval_ns);
 
 	top->settled = is_old_drill(top);
-	run__set_interval(rolling__run(top->list), top->drill ? BEHIND_NS : ns);
+	run__set_interval(rolling__run(top->list), top->drill || top->services ? BEHIND_NS : ns);
 	if (top->settled)
 		run__set_interval(rolling__run(top->drill),
 				  ns < DRILL_FIRST_NS ? DRILL_FIRST_NS : ns);
@@ -182,6 +184,48 @@ static void leave(void *context)
 	set_pace(top);
 }
 
+static int serve(void *context, struct top_view *ret, char *why, size_t size)
+{
+	struct top *top = context;
+	struct run_options options = {
+		.target = top->options->target,
+		.full = true,
+		.interval_ns = MOST_SNAPSHOT_NS,
+		.slow_ns = UINT64_MAX, /* no events */
+		.no_slow_calls = true,
+		.budget_ppm = top->options->budget_ppm,
+		.no_peers = true,
+	};
+	int err;
+
+	if (top->options->level == LEVEL_SCHED) {
+		snprintf(why, size, "requests need syscalls [top without --level sched]");
+		return -EOPNOTSUPP;
+	}
+	err = rolling__start(&options, top->features, &top->services);
+	if (!err && !run__has_windows(rolling__run(top->services)))
+		err = -EOPNOTSUPP;
+	if (err) {
+		last_captured_line(top, why, size);
+		rolling__free(top->services);
+		top->services = NULL;
+		return err;
+	}
+	set_pace(top);
+	*ret = (struct top_view) { recording__db(rolling__recording(top->services)), open_state,
+				   top->services };
+	return 0;
+}
+
+static void stop_serving(void *context)
+{
+	struct top *top = context;
+
+	rolling__free(top->services);
+	top->services = NULL;
+	set_pace(top);
+}
+
 static bool is_over(void *context)
 {
 	struct top *top = context;
@@ -194,6 +238,8 @@ static int work(void *context)
 	struct top *top = context;
 	int err = rolling__work(top->list);
 
+	if (!err && top->services)
+		err = rolling__work(top->services);
 	if (err || !top->drill)
 		return err;
 	if (!top->settled && is_old_drill(top))
@@ -220,7 +266,10 @@ static void save(void *context, bool is_drill, char *words, size_t size)
 	int err;
 
 	free_name(name, sizeof(name));
-	err = rolling__save(is_drill ? top->drill : top->list, name, &kept_ns);
+	err = rolling__save(is_drill        ? top->drill
+			    : top->services ? top->services
+					    : top->list,
+			    name, &kept_ns);
 	if (err)
 		snprintf(words, size, "cannot save '%s': %s", name, strerror(-err));
 	else
@@ -278,6 +327,8 @@ static int show(struct top *top)
 		.set_interval = set_interval,
 		.drill = drill,
 		.leave = leave,
+		.serve = serve,
+		.stop_serving = stop_serving,
 		.is_over = is_over,
 		.save = save,
 	};
@@ -311,6 +362,7 @@ static int run_top(const struct options *options)
 		.slow_ns = UINT64_MAX,
 		.no_slow_calls = true,
 		.budget_ppm = options->budget_ppm,
+		.no_requests = true, /* serve() has them */
 		.no_peers = true, /* too expensive for all pipes of a machine; a drill has them */
 	};
 	int err;
@@ -331,6 +383,7 @@ static int run_top(const struct options *options)
 	if (!err)
 		err = show(&top);
 	rolling__free(top.drill);
+	rolling__free(top.services);
 	rolling__free(top.list);
 	rescue__stop();
 	return err ? 1 : 0;

@@ -12,6 +12,7 @@
 #include "base/words.h"
 #include "cli/cli.h"
 #include "cli/requests.h"
+#include "cli/watch_requests.h"
 #include "live/watch.h"
 #include "record/run.h"
 #include "signals/registry.h"
@@ -20,6 +21,9 @@
 #define MOST_TAKE_NS UINT64_C(1000000000)
 /* After this time without output, tell the user why. */
 #define SILENCE_NS UINT64_C(3000000000)
+/* What is not a signal but can be watched. */
+#define REQUESTS             "requests"
+#define REQUESTS_INTERVAL_NS UINT64_C(1000000000)
 
 enum {
 	OPTION_BY = 2048,
@@ -44,6 +48,8 @@ struct options {
 	const char *measure;  /* a name; NULL: the first */
 	const struct signal *wanted[2];
 	struct requests requests;
+	bool by_request; /* not a signal: requests */
+	bool measured;   /* an option that only signals have was given */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -57,11 +63,16 @@ static int set_signal(struct options *options, const char *arg)
 {
 	const char *names[SIGNALS_MOST] = {};
 
+	if (!strcmp(arg, REQUESTS)) {
+		options->by_request = true;
+		return 0;
+	}
 	options->watch.signal = options->wanted[0] = registry__find(arg, strlen(arg));
 	if (options->watch.signal)
 		return 0;
-	for (size_t i = 0; signals[i] && i < SIGNALS_MOST - 1; i++)
-		names[i] = signals[i]->name;
+	names[0] = REQUESTS;
+	for (size_t i = 0; signals[i] && i < SIGNALS_MOST - 2; i++)
+		names[i + 1] = signals[i]->name;
 	cli__unknown("signal", arg, names);
 	return EINVAL;
 }
@@ -150,13 +161,19 @@ static void check_requests(const struct options *options, struct argp_state *sta
 /* Combinations of options can be checked only after all of them are parsed. */
 static error_t parse_end(struct options *options, struct argp_state *state)
 {
+	if (target__is_empty(&options->run.target))
+		target__add_all(&options->run.target);
+	if (options->by_request) {
+		if (options->measured || options->requests.count)
+			argp_error(state, "'" REQUESTS "' takes an interval, a count, targets, -d, "
+					  "-T, --budget and --json, no other option");
+		return 0;
+	}
 	if (options->watch.most_events && options->interval_ns && !options->common.json)
 		argp_error(state, "-n counts events, which intervals do not show without --json");
 	if (options->watch.signal->role == ROLE_HEAP)
 		argp_error(state, "'heap' cannot be watched [gapless record --memory-heap]");
 	check_requests(options, state);
-	if (target__is_empty(&options->run.target))
-		target__add_all(&options->run.target);
 	return set_measure(options);
 }
 
@@ -174,6 +191,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "'%s' is not a duration [like 500ms, 10s, 2m]", arg);
 		return 0;
 	case 'n':
+		options->measured = true;
 		if (parse__number(arg, 1, UINT64_MAX, &options->watch.most_events))
 			argp_error(state, "'%s' is not a number of events", arg);
 		return 0;
@@ -181,15 +199,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->watch.times = true;
 		return 0;
 	case OPTION_BY:
+		options->measured = true;
 		return set_splits(options, arg);
 	case OPTION_MEASURE:
+		options->measured = true;
 		options->measure = arg;
 		return 0;
 	case OPTION_SLOW:
+		options->measured = true;
 		if (parse__duration(arg, &options->run.slow_ns))
 			argp_error(state, "'%s' is not a duration [like 500us, 10ms]", arg);
 		return 0;
 	case OPTION_EVERY:
+		options->measured = true;
 		options->run.slow_ns = 0; /* 0 remains 0, however many events there are */
 		return 0;
 	case OPTION_BUDGET:
@@ -234,9 +256,9 @@ static const struct argp argp = {
 	.options = option_list,
 	.parser = parse,
 	.children = children,
-	.args_doc = "SIGNAL [INTERVAL [COUNT]]",
+	.args_doc = "SIGNAL [INTERVAL [COUNT]]\nrequests [INTERVAL [COUNT]]",
 	.doc = "Shows a signal as it happens, until Ctrl-C: its events, or with an interval its "
-	       "histograms and sums.",
+	       "histograms and sums. Or the requests of services: how many, how long, why.",
 };
 
 /* Takes over the sums until now and deletes them from the recording. */
@@ -335,41 +357,71 @@ static bool uses_calls(const struct signal *signal)
 	return false;
 }
 
-static int run(int argc, char **argv)
+static int watch_by_request(struct options *options)
+{
+	struct requests_watch watch = { .run = options->run,
+					    .show = { .json = options->common.json,
+						      .times = options->watch.times,
+						      .out = stdout },
+					    .duration_ns = options->duration_ns,
+					    .interval_ns = options->interval_ns,
+					    .intervals = options->intervals,
+					    .interrupted = &interrupted };
+
+	watch.run.full = true;
+	watch.run.slow_ns = UINT64_MAX; /* no events */
+	watch.run.no_slow_calls = watch.run.no_peers = true;
+	watch.run.no_window_text = true; /* it is not shown */
+	if (!watch.run.target.all)
+		watch.show.target = watch.run.target.words;
+	if (!watch.interval_ns)
+		watch.interval_ns = REQUESTS_INTERVAL_NS;
+	return requests_watch__run(&watch);
+}
+
+static int watch_signal(struct options *options)
 {
 	cleanup(features__free_p) struct features *features = features__new();
 	cleanup(recording__free_p) struct recording *recording = NULL;
 	cleanup(run__free_p) struct run *run = NULL;
+	int err;
+
+	if (!options->run.slow_ns)
+		options->run.budget_ppm = 0;
+	options->run.keep_signals = true;
+	options->run.signals = options->wanted;
+	options->run.full = uses_calls(options->watch.signal);
+	options->watch.json = options->common.json;
+	options->watch.events = options->common.json || !options->interval_ns;
+	options->watch.intervals = options->interval_ns;
+	if (!options->run.target.all)
+		options->watch.target = options->run.target.words;
+	/* Only signals are shown. */
+	options->run.no_requests = true;
+	if (!cli__may_measure() || !features || recording__create_in_memory(&recording) ||
+	    requests__find(&options->run, NULL) ||
+	    run__start(&options->run, recording, features, &run) || !run__signals(run))
+		return 1;
+	log_info("watching '%s'; Ctrl-C to stop", options->watch.signal->name);
+	err = watch_all(run, recording, options);
+	if (err)
+		log_error("watching '%s' ended early: %s", options->watch.signal->name,
+			  strerror(-err));
+	return err ? 1 : 0;
+}
+
+static int run(int argc, char **argv)
+{
 	struct options options = { .run = { .interval_ns = RUN_INTERVAL_NS,
 					    .slow_ns = RUN_SLOW_NS,
 					    .budget_ppm = RUN_BUDGET_PPM },
 				   .watch = { .out = stdout } };
 	struct sigaction action = { .sa_handler = on_interrupt };
-	int err;
 
 	cli__parse(&argp, argc, argv, &options);
-	if (!options.run.slow_ns)
-		options.run.budget_ppm = 0;
-	options.run.keep_signals = true;
-	options.run.signals = options.wanted;
-	options.run.full = uses_calls(options.watch.signal);
-	options.watch.json = options.common.json;
-	options.watch.events = options.common.json || !options.interval_ns;
-	options.watch.intervals = options.interval_ns;
-	if (!options.run.target.all)
-		options.watch.target = options.run.target.words;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	if (!cli__may_measure() || !features || recording__create_in_memory(&recording) ||
-	    requests__find(&options.run, NULL) ||
-	    run__start(&options.run, recording, features, &run) || !run__signals(run))
-		return 1;
-	log_info("watching '%s'; Ctrl-C to stop", options.watch.signal->name);
-	err = watch_all(run, recording, &options);
-	if (err)
-		log_error("watching '%s' ended early: %s", options.watch.signal->name,
-			  strerror(-err));
-	return err ? 1 : 0;
+	return options.by_request ? watch_by_request(&options) : watch_signal(&options);
 }
 
 const struct command watch_command = {

@@ -233,6 +233,11 @@ size_t run__signals(const struct run *run)
 	return sessions__count(run->sessions);
 }
 
+bool run__has_windows(const struct run *run)
+{
+	return run->windows;
+}
+
 /* The last account of every thread: from the iterator, or from the ring if it ends meanwhile. */
 static int take_last(struct run *run, uint64_t end_ns)
 {

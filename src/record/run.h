@@ -73,6 +73,8 @@ int run__forget(struct run *run, uint64_t before_ns);
 
 /* The number of requested signals that run. */
 size_t run__signals(const struct run *run);
+/* False: the account is not cut by requests, because it was not asked for or the kernel refused. */
+bool run__has_windows(const struct run *run);
 /* The number of accounted threads that are alive. */
 size_t run__threads(const struct run *run);
 

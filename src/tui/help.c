@@ -13,6 +13,7 @@ static const char *const keys[] = {
 	"t        threads or processes          p space  pause the picture",
 	"/        filter by name or number      + -      longer, shorter interval",
 	"up down page home end  ctrl-l renew     w        save the last minute in a file",
+	"r        requests of services",
 	NULL,
 };
 

@@ -14,8 +14,8 @@
 #define NAME_WIDTH 15
 #define LEAST_BAR  8
 #define MOST_BAR   200
-#define WIDE       90
-#define KEYS       "q quit  h help  enter drill  s sort  t threads  / filter  p pause  w save"
+#define WIDE       100
+#define KEYS       "q quit  h help  enter drill  r requests  s sort  t threads  / filter  p pause"
 
 /* In units of threads: 1.00 is one thread during the whole window. */
 static double threads(const struct view *view, int64_t ns)
@@ -223,5 +223,5 @@ void list__draw(struct view *view)
 	if (!view->table.shown_count)
 		draw_reason(view, columns);
 	view__draw_legend(view, rows - 2, view->table.all.ns);
-	view__draw_foot(view, columns < WIDE ? KEYS : KEYS "  +- interval");
+	view__draw_foot(view, columns < WIDE ? KEYS : KEYS "  w save  +- interval");
 }

@@ -31,6 +31,8 @@ static void draw(struct view *view)
 		help__draw(view);
 	else if (view->mode == VIEW_DRILL)
 		drill__draw(view);
+	else if (view->mode == VIEW_SERVICES)
+		services__draw(view);
 	else
 		list__draw(view);
 	screen__show();
@@ -152,6 +154,8 @@ static int refresh(struct view *view, bool *ret_new)
 		return 0;
 	/* Keep the list up to date behind a drill, so that its next window is not too long. */
 	err = refresh_list(view, ret_new);
+	if (!err && view->services)
+		err = services__refresh(view, ret_new);
 	if (!err && view->drill)
 		err = refresh_drill(view, ret_new);
 	if (!err && view->drill)
@@ -160,6 +164,15 @@ static int refresh(struct view *view, bool *ret_new)
 }
 
 /* --- keys ------------------------------------------------------------------------------------ */
+
+/* If it fails, the list stays, with the reason as a message. */
+static int show_services(struct view *view)
+{
+	say(view, "attaching to syscalls ...");
+	draw(view);
+	view->message_until_ns = services__start(view) ? clock__now_ns() + MESSAGE_NS : 0;
+	return 0;
+}
 
 static void leave_drill(struct view *view)
 {
@@ -346,6 +359,8 @@ static int press_in_list(struct view *view, int key)
 		return arrange(view);
 	case 't':
 		return change_rows(view);
+	case 'r':
+		return show_services(view);
 	case '/':
 		view->typing = true;
 		return 0;
@@ -387,7 +402,11 @@ static int press(struct view *view, int key)
 	}
 	if (view->mode == VIEW_LIST)
 		return press_in_list(view, key);
-	if (key == SCREEN_ESCAPE || key == SCREEN_LEFT || key == SCREEN_ERASE)
+	if (key != SCREEN_ESCAPE && key != SCREEN_LEFT && key != SCREEN_ERASE)
+		return 0;
+	if (view->mode == VIEW_SERVICES)
+		services__leave(view);
+	else
 		leave_drill(view);
 	return 0;
 }
@@ -467,6 +486,8 @@ int top__run(const struct top_options *options, const struct top_source *source)
 		err = loop(view);
 	if (view->drill)
 		leave_drill(view);
+	if (view->services)
+		services__leave(view);
 	ask__free(view->ask);
 	table__release(&view->table);
 	table__release(&view->drill_table);

@@ -33,11 +33,14 @@ struct top_source {
 	 */
 	int (*drill)(void *context, int pid, struct top_view *ret, char *why, size_t size);
 	void (*leave)(void *context);
+	/* Starts and ends recording requests, like drill() and leave(). */
+	int (*serve)(void *context, struct top_view *ret, char *why, size_t size);
+	void (*stop_serving)(void *context);
 	/* Whether all threads of the drill have ended. */
 	bool (*is_over)(void *context);
 	/*
-	 * Saves the drill or, if `drill` is false, the list. `words` tells the user the result,
-	 * good or bad.
+	 * Saves the drill or, if `drill` is false, the requests or else the list. `words` tells the
+	 * user the result, good or bad.
 	 */
 	void (*save)(void *context, bool drill, char *words, size_t size);
 };

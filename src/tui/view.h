@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/serving.h"
 #include "tui/ask.h"
 #include "tui/table.h"
 #include "tui/top.h"
@@ -16,7 +17,7 @@
 /* The length of a drill's window. Samples are few, so those of one second say little. */
 #define VIEW_DRILL_NS INT64_C(10000000000)
 
-enum view_mode { VIEW_LIST, VIEW_DRILL, VIEW_HELP };
+enum view_mode { VIEW_LIST, VIEW_DRILL, VIEW_SERVICES, VIEW_HELP };
 
 struct view {
 	const struct top_options *options;
@@ -50,6 +51,12 @@ struct view {
 	uint64_t drill_cost_ns; /* CPU time of the last reading of its numbers */
 	uint64_t drill_since_ns;
 
+	/* The services. */
+	sqlite3 *services; /* NULL: they are not on the screen */
+	struct serving serving;
+	int64_t served_to; /* the last slice that was read */
+	int64_t served_ns; /* the time that `serving` covers; 0: nothing was read yet */
+
 	struct ask_lines quality; /* shown in the help */
 	char message[VIEW_MESSAGE_BYTES];
 	uint64_t message_until_ns;
@@ -57,6 +64,12 @@ struct view {
 
 void list__draw(struct view *view);
 void drill__draw(struct view *view);
+void services__draw(struct view *view);
+/* On failure, the message says why. */
+int services__start(struct view *view);
+void services__leave(struct view *view);
+/* Sets *ret_new if there are new numbers. */
+int services__refresh(struct view *view, bool *ret_new);
 void help__draw(struct view *view);
 
 /* Draws the last row: keys, a prompt or a message. */
