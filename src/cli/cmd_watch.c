@@ -360,13 +360,13 @@ static bool uses_calls(const struct signal *signal)
 static int watch_by_request(struct options *options)
 {
 	struct requests_watch watch = { .run = options->run,
-					    .show = { .json = options->common.json,
-						      .times = options->watch.times,
-						      .out = stdout },
-					    .duration_ns = options->duration_ns,
-					    .interval_ns = options->interval_ns,
-					    .intervals = options->intervals,
-					    .interrupted = &interrupted };
+					.show = { .json = options->common.json,
+						  .times = options->watch.times,
+						  .out = stdout },
+					.duration_ns = options->duration_ns,
+					.interval_ns = options->interval_ns,
+					.intervals = options->intervals,
+					.interrupted = &interrupted };
 
 	watch.run.full = true;
 	watch.run.slow_ns = UINT64_MAX; /* no events */

@@ -251,6 +251,9 @@ static void notes_are_shown_without_secrets(void **state)
 
 static void unknown_words_name_the_known_ones_once(void **state)
 {
+	folder__says("\"$G\" diff --per 'window:GET /nosuch' run.gapless run.gapless", 1,
+		     "gapless: error: 'run.gapless': no request or call has 'GET /nosuch' in the "
+		     "name of its service or in its own [see 'gapless report']\n");
 	folder__says("\"$G\" diff --nonsense run.gapless run.gapless", 2,
 		     "gapless: error: unknown option '--nonsense' [see 'gapless diff --help']\n");
 	folder__says("\"$G\" export -f nonsense run.gapless", 2,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "recording/recording.h"
+#include "recording/window_rows.h"
 #include "sample.h"
 
 #define SLICES 30
@@ -233,6 +234,49 @@ static void series_go_with_their_last_row_and_are_one_again_in_a_file(void **sta
 	sample__remove(path);
 }
 
+/* 12 windows in each slice, and one in each that was kept; one row reaches over the edge. */
+static void requests_are_forgotten_with_their_slices(void **state)
+{
+	struct recording *recording = begin();
+	sqlite3 *db = recording__db(recording);
+
+	for (int i = 1; i <= SLICES; i++) {
+		const struct recording_window_band band = {
+			.class = 1, .from = i, .to = i, .bucket = 40, .count = 12, .n = 12
+		};
+		const struct recording_window_time time = { .class = 1,
+							    .from = i,
+							    .to = i,
+							    .bucket = 40,
+							    .part = "handed",
+							    .ns = 12 * MS };
+		const struct recording_window window = {
+			.id = i, .class = 1, .end_ns = i * SECOND - MS, .n = 1, .weight = 12
+		};
+		const struct recording_window_part part = { i, "handed", 0, MS };
+		const struct recording_window_wait wait = { .window = i, .ns = MS };
+
+		assert_int_equal(window_rows__add_band(recording, &band), 0);
+		assert_int_equal(window_rows__add_time(recording, &time), 0);
+		assert_int_equal(window_rows__put(recording, &window), 0);
+		assert_int_equal(window_rows__add_part(recording, &part), 0);
+		assert_int_equal(window_rows__add_wait(recording, &wait), 0);
+	}
+	assert_int_equal(window_rows__add_band(
+				 recording,
+				 &(struct recording_window_band) {
+					 .class = 2, .from = 9, .to = 12, .count = 40, .n = 80 }),
+			 0);
+	assert_int_equal(recording__forget(recording, 11), 0);
+	assert_int_equal(ask(db, "SELECT sum(count) FROM window_band WHERE class = 1"), 20 * 12);
+	assert_int_equal(ask(db, "SELECT sum(ns) FROM window_time"), 20 * 12 * MS);
+	assert_int_equal(ask(db, "SELECT count FROM window_band WHERE class = 2"), 20);
+	assert_int_equal(ask(db, "SELECT min(id) FROM window"), 11);
+	assert_int_equal(ask(db, "SELECT count(*) FROM window_part"), 20);
+	assert_int_equal(ask(db, "SELECT count(*) FROM window_wait"), 20);
+	recording__free(recording);
+}
+
 #define MANY 20000
 
 /* A minute with many rows must not determine the size of the database for ever. */
@@ -279,6 +323,7 @@ int main(void)
 		cmocka_unit_test(what_is_over_is_forgotten_and_what_reaches_over_the_edge_is_cut),
 		cmocka_unit_test(what_is_saved_adds_up_and_goes_on_in_memory),
 		cmocka_unit_test(series_go_with_their_last_row_and_are_one_again_in_a_file),
+		cmocka_unit_test(requests_are_forgotten_with_their_slices),
 		cmocka_unit_test(forgetting_returns_memory),
 		cmocka_unit_test(nothing_is_overwritten),
 	};
