@@ -26,7 +26,14 @@ int services__start(struct view *view)
 
 	if (err)
 		return err;
-	view->services = serving.db;
+	err = ask__new(serving.db, serving.open_state, serving.context, &view->services);
+	if (err) {
+		snprintf(view->message, sizeof(view->message), "%s", strerror(-err));
+		source->stop_serving(source->context);
+		return err;
+	}
+	view->services_db = serving.db;
+	view->services_head = (struct ask_head) {};
 	view->served_to = 0;
 	view->served_ns = 0;
 	view->paused = false;
@@ -36,6 +43,7 @@ int services__start(struct view *view)
 
 void services__leave(struct view *view)
 {
+	ask__free(view->services);
 	view->services = NULL;
 	serving__release(&view->serving);
 	view->mode = VIEW_LIST;
@@ -46,22 +54,24 @@ void services__leave(struct view *view)
 int services__refresh(struct view *view, bool *ret_new)
 {
 	int64_t to, ns;
-	int err = serving__until(view->services, view->served_to, &to, &ns);
+	int err = serving__until(view->services_db, view->served_to, &to, &ns);
 
 	if (err || !to || ns < (int64_t)(view->interval_ns - view->interval_ns / 20))
 		return err;
 	serving__release(&view->serving);
-	err = serving__read(view->services, view->served_to, to, &view->serving);
+	err = serving__read(view->services_db, view->served_to, to, &view->serving);
 	view->served_to = to;
 	view->served_ns = ns;
 	*ret_new = true;
-	return err;
+	return err ? err : ask__head(view->services, &view->services_head);
 }
 
 static void draw_title(const struct view *view, int columns)
 {
+	const struct ask_head *head = &view->services_head;
 	int64_t count = 0;
 	char text[256];
+	int used;
 
 	for (size_t i = 0; i < view->serving.count; i++)
 		count += view->serving.rows[i].count;
@@ -77,7 +87,12 @@ static void draw_title(const struct view *view, int columns)
 		words__say(text, sizeof(text), "not known yet");
 	else
 		words__say(text, sizeof(text), "%.1f %% of a CPU", view->own_share * 100);
-	screen__put(1, 0, columns, SCREEN_PLAIN, text);
+	if (head->hooks_cpu_ns && head->elapsed_ns)
+		words__say(text, sizeof(text), ", its hooks %.1f %%",
+			   (double)head->hooks_cpu_ns * 100 / (double)head->elapsed_ns);
+	words__say(text, sizeof(text), "; ");
+	used = screen__put(1, 0, columns, SCREEN_PLAIN, text);
+	view__draw_lost(head, 1, used, columns);
 }
 
 static void put_right(int row, int *column, int width, enum screen_style style, const char *text)

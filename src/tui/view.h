@@ -52,7 +52,9 @@ struct view {
 	uint64_t drill_since_ns;
 
 	/* The services. */
-	sqlite3 *services; /* NULL: they are not on the screen */
+	struct ask *services; /* NULL: they are not on the screen */
+	sqlite3 *services_db;
+	struct ask_head services_head;
 	struct serving serving;
 	int64_t served_to; /* the last slice that was read */
 	int64_t served_ns; /* the time that `serving` covers; 0: nothing was read yet */

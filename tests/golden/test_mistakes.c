@@ -249,11 +249,15 @@ static void notes_are_shown_without_secrets(void **state)
 		0, "\"token\": \"[redacted]\"\n");
 }
 
-static void unknown_words_name_the_known_ones_once(void **state)
+static void requests_that_a_recording_lacks_are_named(void **state)
 {
 	folder__says("\"$G\" diff --per 'window:GET /nosuch' run.gapless run.gapless", 1,
 		     "gapless: error: 'run.gapless': no request or call has 'GET /nosuch' in the "
 		     "name of its service or in its own [see 'gapless report']\n");
+}
+
+static void unknown_words_name_the_known_ones_once(void **state)
+{
 	folder__says("\"$G\" diff --nonsense run.gapless run.gapless", 2,
 		     "gapless: error: unknown option '--nonsense' [see 'gapless diff --help']\n");
 	folder__says("\"$G\" export -f nonsense run.gapless", 2,
@@ -282,6 +286,7 @@ int main(void)
 		IN_A_FOLDER(a_file_of_options_is_checked_line_by_line),
 		IN_A_FOLDER(a_recording_gives_no_names_of_files),
 		IN_A_FOLDER(notes_are_shown_without_secrets),
+		IN_A_FOLDER(requests_that_a_recording_lacks_are_named),
 		IN_A_FOLDER(unknown_words_name_the_known_ones_once),
 		IN_A_FOLDER(the_start_is_a_time_from_the_start),
 	};

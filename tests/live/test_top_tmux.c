@@ -273,6 +273,30 @@ static void tmux_sorts_drills_resizes_saves_and_quits(void **state)
 	workload__kill(&workload);
 }
 
+static void services_come_and_go_with_a_key(void **state)
+{
+	struct workload workload;
+
+	need_tmux();
+	workload = workload__start(WORKLOAD("service"));
+	workload__await_ready(&workload);
+	start_in_tmux(workload.pid, "500ms");
+	await_pane(">BUSY", true);
+	tmux("send-keys -t top r");
+	await_pane("requests and calls of process", true);
+	await_pane("its hooks", true);
+	await_pane("no request ended", true);
+	tmux("send-keys -t top Escape");
+	await_pane(">BUSY", true);
+	/* The second time, and its end with top. */
+	tmux("send-keys -t top r");
+	await_pane("0 requests in", true);
+	tmux("send-keys -t top q");
+	assert_restored_in_tmux();
+	end_tmux();
+	workload__kill(&workload);
+}
+
 static void tmux_has_its_screen_back_after_a_kill_within_a_drill(void **state)
 {
 	struct workload workload;
@@ -374,6 +398,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(tmux_sorts_drills_resizes_saves_and_quits, tear_down),
+		cmocka_unit_test_teardown(services_come_and_go_with_a_key, tear_down),
 		cmocka_unit_test_teardown(tmux_has_its_screen_back_after_a_kill_within_a_drill,
 					  tear_down),
 		cmocka_unit_test_teardown(ctrl_z_lends_the_terminal_back, tear_down),
