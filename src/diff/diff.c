@@ -349,6 +349,8 @@ static int by_size(const void *a, const void *b)
 
 	if (x->metric->class != y->metric->class)
 		return x->metric->class < y->metric->class ? -1 : 1;
+	if (x->metric->class == METRIC_WINDOW)
+		return metric__compare_windows(x->metric, y->metric);
 	if (size_x != size_y)
 		return size_x > size_y ? -1 : 1;
 	return metric__compare(x->metric, y->metric);

@@ -61,6 +61,8 @@ struct metric *metrics__add(struct metrics *metrics, struct metric metric, const
 int metrics__add_windows(struct metrics *metrics, const struct model *model);
 
 int metric__compare(const struct metric *a, const struct metric *b);
+/* The order of METRIC_WINDOW in tables, where units differ: how many, how many failed, how long. */
+int metric__compare_windows(const struct metric *a, const struct metric *b);
 /* "parse (libfoo.so)", without what differs from run to run. Appends to `text`. */
 void metric__say_function(const struct hot_function *function, char *text, size_t size);
 /* "syscalls" */

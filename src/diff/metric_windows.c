@@ -17,6 +17,24 @@
 /* Reasons with a smaller part of the time are compared only if asked for. */
 #define LEAST_OF_LENGTH 0.005
 
+static size_t place_of(const char *measure)
+{
+	static const char *const first[] = { "count", "rate", "failed", "mean" };
+	const size_t count = sizeof(first) / sizeof(*first);
+
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(measure, first[i]))
+			return i;
+	return count;
+}
+
+int metric__compare_windows(const struct metric *a, const struct metric *b)
+{
+	size_t x = place_of(a->measure), y = place_of(b->measure);
+
+	return x != y ? (x > y) - (x < y) : metric__compare(a, b);
+}
+
 struct counted {
 	struct metrics *metrics;
 	const struct model *model;
