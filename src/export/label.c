@@ -72,6 +72,11 @@ const char *label__band(const struct profile_window *window)
 	return words[window->band];
 }
 
+const char *label__latency(const struct profile *profile, const struct profile_sample *sample)
+{
+	return sample->is_after ? "after" : label__band(&profile->windows[sample->window]);
+}
+
 const char *label__window(const struct profile *profile, const struct profile_window *window)
 {
 	const struct profile_class *class = &profile->classes[window->class];

@@ -26,6 +26,8 @@ const struct profile_class *label__class(const struct profile *profile,
 					 const struct profile_sample *sample);
 /* "fast", "middle" or "slow" */
 const char *label__band(const struct profile_window *window);
+/* The same for a sample with a window; or "after", see profile_sample.is_after. */
+const char *label__latency(const struct profile *profile, const struct profile_sample *sample);
 /* "GET /orders/17", or what its class is called; "request" if that is unknown. */
 const char *label__window(const struct profile *profile, const struct profile_window *window);
 /* "request", "request to another server" or "call" */

@@ -58,9 +58,10 @@ static uint64_t window_of(const struct profile *profile, const struct profile_sa
 {
 	const struct profile_window *window = &profile->windows[sample->window];
 
-	return sample->window < profile->window_count
-		       ? (uint64_t)window->class * PROFILE_BANDS + window->band + 1
-		       : 0;
+	if (sample->window >= profile->window_count)
+		return 0;
+	return (uint64_t)window->class * (PROFILE_BANDS + 1) +
+	       (sample->is_after ? PROFILE_BANDS : window->band) + 1;
 }
 
 /* Samples compare equal if they differ only in times and weights. Equal samples are merged. */
@@ -135,8 +136,7 @@ static void add_window(struct writer *writer, const struct profile_sample *sampl
 	pprof__label(&writer->out, "service", class->service);
 	if (*class->name)
 		pprof__label(&writer->out, "request", class->name);
-	pprof__label(&writer->out, "latency",
-		     label__band(&writer->profile->windows[sample->window]));
+	pprof__label(&writer->out, "latency", label__latency(writer->profile, sample));
 }
 
 static void add_sample(struct writer *writer, const struct profile_sample *sample,

@@ -186,6 +186,12 @@ static enum profile_evidence evidence_of(const char *text)
 	return text && !strcmp(text, "timeout") ? PROFILE_TIMEOUT : PROFILE_WAKER;
 }
 
+/* Work that follows the answer is kept apart from the window in the account too. */
+static bool is_after(const struct profile_window *window, const struct sample *sample)
+{
+	return sample->time_ns - sample->whole_wait_ns >= window->start_ns + window->length_ns;
+}
+
 static int fill_sample(struct loader *loader, const struct sample *from,
 		       struct profile_sample *sample)
 {
@@ -206,6 +212,8 @@ static int fill_sample(struct loader *loader, const struct sample *from,
 	sample->object = object == PROFILE_NONE ? NULL : loader->object_names[object];
 	sample->count = (uint32_t)profile_rows__clamp(from->count, 0, INT32_MAX);
 	sample->window = profile_windows__find(profile, from->window);
+	if (sample->window != PROFILE_NONE)
+		sample->is_after = is_after(&profile->windows[sample->window], from);
 	sample->is_tick = (from->flags & RECORDING_SAMPLE_TICK) != 0;
 	if (sample->is_tick && !profile->period_ns)
 		profile->period_ns = from->period_ns;

@@ -74,6 +74,7 @@ struct profile_sample {
 	uint32_t count;
 	uint32_t window; /* that the thread worked for; PROFILE_NONE: none, or unknown */
 	bool is_tick;
+	bool is_after; /* it began when the window had ended: after the last byte of the answer */
 	const char *none; /* why there is no user stack; NULL: there is one */
 	const char *end;  /* why the user stack is incomplete; NULL: it is complete */
 };

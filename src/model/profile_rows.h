@@ -34,7 +34,7 @@ int profile_windows__load(struct loader *loader);
  * the same two ends, and it was waiting when the request came. -ENOMEM.
  */
 int profile_windows__join(struct profile *profile);
-/* The index of a window; PROFILE_NONE: there is none. */
+/* The index of a window; PROFILE_NONE: there is none, or nobody knows when it began. */
 uint32_t profile_windows__find(const struct profile *profile, int64_t id);
 
 /* Loads events and counters. Threads and accounts must be loaded. */

@@ -19,7 +19,7 @@ uint32_t profile_windows__find(const struct profile *profile, int64_t id)
 		size_t middle = low + (high - low) / 2;
 
 		if (profile->windows[middle].id == id)
-			return (uint32_t)middle;
+			return profile->windows[middle].start_ns ? (uint32_t)middle : PROFILE_NONE;
 		if (profile->windows[middle].id < id)
 			low = middle + 1;
 		else

@@ -220,7 +220,7 @@ static int take_sample(void *context, const struct sample *sample)
 			&stacks->samples,
 			&(struct html_row) { .key = { (int32_t)taken.node, taken.thread,
 						      taken.state, taken.bin, taken.bins,
-						      html_windows__mark(model, sample->window) },
+						      html_windows__mark_sample(model, sample) },
 					     .value = { taken.weight_ns, 1 } });
 	return err ? err : add_wait(html, stacks, &taken, sample);
 }

@@ -29,17 +29,26 @@ int html_windows__band(const struct windows_service *service, int64_t length_ns)
 								      : HTML_BAND_MIDDLE;
 }
 
-int32_t html_windows__mark(const struct model *model, int64_t window)
+int32_t html_windows__mark(const struct model *model, const struct windows_one *one)
 {
-	const struct windows_one *one =
-		window ? model_windows__find(&model->windows, window) : NULL;
 	const struct windows_service *service =
-		one ? model_windows__service(&model->windows, one->class) : NULL;
+		one && one->begin_ns ? model_windows__service(&model->windows, one->class) : NULL;
 	size_t number = service ? (size_t)(service - model->windows.services) : 0;
 
 	if (!service || number >= HTML_MOST_WINDOW_SERVICES)
 		return 0;
 	return (int32_t)(1 + number * HTML_BANDS) + html_windows__band(service, one->length_ns);
+}
+
+int32_t html_windows__mark_sample(const struct model *model, const struct sample *sample)
+{
+	const struct windows_one *one =
+		sample->window ? model_windows__find(&model->windows, sample->window) : NULL;
+
+	/* Work that follows the answer is kept apart from the window in the account too. */
+	if (!one || sample->time_ns - sample->whole_wait_ns >= one->end_ns)
+		return 0;
+	return html_windows__mark(model, one);
 }
 
 /* --- reasons ---------------------------------------------------------------------------------- */

@@ -59,7 +59,7 @@ static void kept__release(struct kept *kept)
 /* Returns false for a window that is not shown. */
 static bool find_group(const struct model *model, const struct windows_one *one, uint32_t *ret)
 {
-	int32_t mark = one->has_details && one->begin_ns ? html_windows__mark(model, one->id) : 0;
+	int32_t mark = one->has_details ? html_windows__mark(model, one) : 0;
 
 	*ret = (uint32_t)(mark - 1) * 2 + !(one->weight > 0);
 	return mark > 0;

@@ -280,6 +280,8 @@ void sample__write_with_requests(const char *path)
 		sqlite3_exec(db,
 			     "UPDATE sample SET window = 100 + id % 4 * 100 WHERE thread = 2"
 			     " AND id % 4 < 3;"
+			     "UPDATE sample SET time_ns = (SELECT end_ns - 1000 FROM window w"
+			     " WHERE w.id = sample.window) WHERE window IN (100, 200);"
 			     "UPDATE window SET has_details = 1 WHERE id = 500",
 			     NULL, NULL, NULL),
 		SQLITE_OK);

@@ -86,8 +86,8 @@ void sample__windows(struct recording *recording, const struct sample_windows *w
 void sample__add_windows(struct recording *recording);
 void sample__write_with_windows(const char *path);
 /*
- * The same with stacks. Samples of the first worker belong to three of the windows, and the query
- * has details.
+ * The same with stacks. Samples of the first worker belong to three of the windows, one of which
+ * had ended before; and the query has details.
  */
 void sample__write_with_requests(const char *path);
 /* The same with both. */

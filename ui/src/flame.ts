@@ -42,7 +42,7 @@ export class Flame extends Graph<Flames> {
       why ? h("p", { class: "status" }, why) : this.body(...this.controls()));
     selection.onRest(() => {
       only.hidden = !selection.requests;
-      only.textContent = selection.requests ? `Only samples of threads while they worked for ${selection.requests.label}.` : "";
+      only.textContent = selection.requests ? `Only samples of threads while they worked for ${selection.requests.label}, up to the answer.` : "";
       this.rebuild();
     });
   }
