@@ -66,7 +66,8 @@ static void step_mysql(const uint8_t *data, size_t size, size_t cut)
 
 		head = head_of(data + begin, bytes);
 		if (mysql_step(&mysql, &head, bytes, &at) == MYSQL_COMMAND &&
-		    (at > MYSQL_HEADER || (mysql_has_text(&head, at) && mysql_text_at(&head, at) > 7)))
+		    (at > MYSQL_HEADER ||
+		     (mysql_has_text(&head, at) && mysql_text_at(&head, at) > 7)))
 			abort();
 		mysql_fails(&mysql, &head, !begin);
 		if (mysql.carried >= MYSQL_HEADER || mysql.left >= 1 << 24)

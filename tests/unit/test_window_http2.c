@@ -6,7 +6,8 @@
 
 #include "../http2_walk.h"
 
-/* What a client sends: preface, SETTINGS, WINDOW_UPDATE, two requests, the second one with a body. */
+/* What a client sends: preface, SETTINGS, WINDOW_UPDATE, two requests, the second one with a body.
+ */
 static const __u8 asked[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 			    "\0\0\6\4\0\0\0\0\0\0\3\0\0\0\x64"
 			    "\0\0\4\x08\0\0\0\0\0\0\0\xff\xff"
@@ -66,12 +67,12 @@ static void an_empty_frame_ends_with_the_message_that_has_it(void **state)
 static void what_is_no_frame_is_lost_until_a_message_begins_with_one(void **state)
 {
 	static const char *const bytes[] = {
-		"\0\0\1\0\0\0\0\0\0a",	      /* data of no stream */
-		"\0\0\5\4\0\0\0\0\0abcde",    /* settings of 5 bytes */
-		"\0\0\6\4\0\0\0\0\1abcdef",   /* of a stream */
-		"\0\0\7\6\0\0\0\0\0abcdefg",  /* a ping of 7 bytes */
-		"\0\0\5\3\0\0\0\0\1abcde",    /* a reset of 5 bytes */
-		"\0\0\1\1\4\x80\0\0\1a",      /* a reserved bit */
+		"\0\0\1\0\0\0\0\0\0a",       /* data of no stream */
+		"\0\0\5\4\0\0\0\0\0abcde",   /* settings of 5 bytes */
+		"\0\0\6\4\0\0\0\0\1abcdef",  /* of a stream */
+		"\0\0\7\6\0\0\0\0\0abcdefg", /* a ping of 7 bytes */
+		"\0\0\5\3\0\0\0\0\1abcde",   /* a reset of 5 bytes */
+		"\0\0\1\1\4\x80\0\0\1a",     /* a reserved bit */
 		"\xff\xff\xff\xff\xff\xff\xff\xff\xff",
 	};
 
@@ -184,15 +185,23 @@ static void headers_of_the_standard_are_parsed(void **state)
 static void grpc_is_known_by_its_headers(void **state)
 {
 	struct block block = BLOCK("\x40\x05:path\x09/shop/Get"
-				   "\x40\x0c" "content-type\x10" "application/grpc"
+				   "\x40\x0c"
+				   "content-type\x10"
+				   "application/grpc"
 				   "\x5f\x8b\x1d\x75\xd0\x62\x0d\x26\x3d\x4c\x4d\x65\x64"
-				   "\x5f\x10" "application/json"
-				   "\x40\x0bgrpc-status\x01" "0"
-				   "\x40\x88\x9a\xca\xc8\xb2\x12\x34\xda\x8f\x02" "13");
+				   "\x5f\x10"
+				   "application/json"
+				   "\x40\x0bgrpc-status\x01"
+				   "0"
+				   "\x40\x88\x9a\xca\xc8\xb2\x12\x34\xda\x8f\x02"
+				   "13");
 	static const struct hpack_entry expected[] = {
-		{ .meaning = HPACK_PATH, .size = 9 }, { .meaning = HPACK_CONTENT, .number = 1 },
-		{ .meaning = HPACK_CONTENT, .number = 1 }, { .meaning = HPACK_CONTENT },
-		{ .meaning = HPACK_GRPC_STATUS }, { .meaning = HPACK_GRPC_STATUS, .number = 1 },
+		{ .meaning = HPACK_PATH, .size = 9 },
+		{ .meaning = HPACK_CONTENT, .number = 1 },
+		{ .meaning = HPACK_CONTENT, .number = 1 },
+		{ .meaning = HPACK_CONTENT },
+		{ .meaning = HPACK_GRPC_STATUS },
+		{ .meaning = HPACK_GRPC_STATUS, .number = 1 },
 	};
 	struct hpack_field field;
 
@@ -209,7 +218,9 @@ static void grpc_is_known_by_its_headers(void **state)
 
 static void a_status_is_known_by_its_first_digit(void **state)
 {
-	struct block block = BLOCK("\x48\x03" "503\x08\x03" "429\x48\x82\x6c\x02\x48\x82\x68\x01"
+	struct block block = BLOCK("\x48\x03"
+				   "503\x08\x03"
+				   "429\x48\x82\x6c\x02\x48\x82\x68\x01"
 				   "\x48\x82\x64\x02\x48\x03x12");
 	static const __u8 digits[] = { 5, 4, 5, 4, 3, 0 };
 	struct hpack_field field;
@@ -244,7 +255,8 @@ static void a_block_that_is_cut_is_noticed_at_each_byte(void **state)
 static void numbers_that_cannot_be_are_refused(void **state)
 {
 	static const char *const bytes[] = { "\xff\xff\xff\xff\xff\xff", "\x80",
-					     "\x40\x7f\xff\xff\xff\xff\x0f", "\x44\x7f\xff\xff\x7f" };
+					     "\x40\x7f\xff\xff\xff\xff\x0f",
+					     "\x44\x7f\xff\xff\x7f" };
 
 	for (size_t i = 0; i < 4; i++) {
 		struct block block = block_of(bytes[i], strlen(bytes[i]));

@@ -124,7 +124,8 @@ static __u32 redis_walk(struct redis *redis, const char *bytes, size_t size)
 
 static void commands_of_redis_are_counted_wherever_they_are_cut(void **state)
 {
-	static const char bytes[] = "*2\r\n$3\r\nGET\r\n$12\r\nhello, world\r\n*1\r\n$4\r\nPING\r\n";
+	static const char bytes[] =
+		"*2\r\n$3\r\nGET\r\n$12\r\nhello, world\r\n*1\r\n$4\r\nPING\r\n";
 	size_t size = sizeof(bytes) - 1;
 
 	for (size_t cut = 0; cut <= size; cut++) {
@@ -225,8 +226,7 @@ static void a_long_packet_of_mysql_is_one_command(void **state)
 	__u32 at, commands = 0;
 
 	for (size_t i = 0; i < 256; i++)
-		commands += step(&mysql, bytes, sizeof(bytes), &at) ==
-			    MYSQL_COMMAND;
+		commands += step(&mysql, bytes, sizeof(bytes), &at) == MYSQL_COMMAND;
 	assert_int_equal(commands, 1);
 	/* 256 messages of 65,536 bytes are 3 less than the packet and its header. */
 	assert_int_equal(mysql.left, 3);
@@ -261,7 +261,9 @@ static void statements_of_mysql_begin_behind_attributes(void **state)
 
 static void greetings_and_errors_of_mysql_are_known(void **state)
 {
-	struct head greeting = HEAD("\x0a\0\0\0\x0a" "8.0.36\0ab"), head;
+	struct head greeting = HEAD("\x0a\0\0\0\x0a"
+				    "8.0.36\0ab"),
+		    head;
 	struct mysql mysql = {};
 
 	assert_true(is_mysql_greeting(&greeting));

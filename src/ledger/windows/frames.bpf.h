@@ -11,7 +11,7 @@ struct frame_walk {
 	__u64 address, left; /* of this piece of memory */
 	__u64 rest, pieces;  /* bytes in the pieces behind, and the iovec of the next one */
 	__u32 is_answer;
-	__u32 stream; /* that the thread works for since this message */
+	__u32 stream;      /* that the thread works for since this message */
 	__u32 is_gathered; /* the begin of the block of headers is there */
 };
 
@@ -119,8 +119,7 @@ static __always_inline long next_piece(struct frame_walk *walk)
 		__u64 base, size;
 	} piece;
 
-	if (!walk->pieces ||
-	    bpf_probe_read_user(&piece, sizeof(piece), (void *)walk->pieces)) {
+	if (!walk->pieces || bpf_probe_read_user(&piece, sizeof(piece), (void *)walk->pieces)) {
 		walk->way->is_lost = 1;
 		return 1;
 	}
@@ -139,9 +138,9 @@ static long frame_step(__u32 i, struct frame_walk *walk)
 	if (!walk->left && walk->rest && (!way->is_open || way->skip))
 		return next_piece(walk);
 	wants = http2_wants(way, walk->left);
-	if (wants && (!walk->address ||
-		      bpf_probe_read_user(http2_room(way), wants & (HEAD_BYTES - 1),
-					  (void *)walk->address))) {
+	if (wants &&
+	    (!walk->address || bpf_probe_read_user(http2_room(way), wants & (HEAD_BYTES - 1),
+						   (void *)walk->address))) {
 		way->is_lost = 1;
 		return 1;
 	}
@@ -209,7 +208,8 @@ static __always_inline void frames_pass(void)
 	event->place = place;
 	event->asks = message->asks;
 	walk.is_answer = message->asks != message->is_sent;
-	walk.way = walk.is_answer ? &walk.connection->http2.answer : &walk.connection->http2.request;
+	walk.way =
+		walk.is_answer ? &walk.connection->http2.answer : &walk.connection->http2.request;
 	walk_message(&walk, message);
 	if (message->is_sent)
 		walk.connection->flags &= ~SOCKET_CHOKED;

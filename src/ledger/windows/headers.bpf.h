@@ -208,8 +208,8 @@ VERIFIED_ONCE int stream_has_headers(struct http2_event *event)
 	if (!walk.connection)
 		return 0;
 	walk.is_answer = event->is_answer;
-	walk.table = event->is_answer ? &walk.connection->http2.answered
-				      : &walk.connection->http2.asked;
+	walk.table =
+		event->is_answer ? &walk.connection->http2.answered : &walk.connection->http2.asked;
 	walk.stream = find_stream(event->inode, event->stream, &place);
 	walk.at = event->skip;
 	event->method.size = event->path.size = 0;

@@ -134,10 +134,9 @@ PROTOCOLS_INLINE int hpack_begins(const __u8 *bytes, const struct hpack_string *
 /* "application/grpc", also as Huffman's code has it. */
 PROTOCOLS_INLINE int hpack_is_grpc(const __u8 *bytes, const struct hpack_string *value)
 {
-	return value->is_coded
-		       ? hpack_begins(bytes, value, "\x1d\x75\xd0\x62\x0d\x26\x3d\x4c\x4d\x65\x64",
-				      11)
-		       : hpack_begins(bytes, value, "application/grpc", 16);
+	return value->is_coded ? hpack_begins(bytes, value,
+					      "\x1d\x75\xd0\x62\x0d\x26\x3d\x4c\x4d\x65\x64", 11)
+			       : hpack_begins(bytes, value, "application/grpc", 16);
 }
 
 /* What the header of the static table is about. */
@@ -169,7 +168,8 @@ PROTOCOLS_INLINE enum hpack_meaning hpack_meaning_of_name(const __u8 *bytes,
 							  const struct hpack_string *name)
 {
 	if (name->is_coded)
-		return name->size == 8 && hpack_begins(bytes, name, "\x9a\xca\xc8\xb2\x12\x34\xda\x8f", 8)
+		return name->size == 8 && hpack_begins(bytes, name,
+						       "\x9a\xca\xc8\xb2\x12\x34\xda\x8f", 8)
 			       ? HPACK_GRPC_STATUS
 			       : HPACK_OTHER;
 	switch (name->size) {
@@ -180,7 +180,8 @@ PROTOCOLS_INLINE enum hpack_meaning hpack_meaning_of_name(const __u8 *bytes,
 			return HPACK_METHOD;
 		return hpack_begins(bytes, name, ":status", 7) ? HPACK_STATUS : HPACK_OTHER;
 	case 11:
-		return hpack_begins(bytes, name, "grpc-status", 11) ? HPACK_GRPC_STATUS : HPACK_OTHER;
+		return hpack_begins(bytes, name, "grpc-status", 11) ? HPACK_GRPC_STATUS
+								    : HPACK_OTHER;
 	case 12:
 		return hpack_begins(bytes, name, "content-type", 12) ? HPACK_CONTENT : HPACK_OTHER;
 	}

@@ -41,12 +41,12 @@ enum http2_flags {
 struct http2_way {
 	__u32 skip; /* bytes of the payload that are still to come */
 	__u32 stream;
-	__u8 type, flags;           /* of the frame that is open */
-	__u8 is_open;               /* the header was passed, and the end was not */
-	__u8 is_fresh;              /* nothing of the payload was passed */
-	__u8 is_lost;               /* its place: a message that begins with a frame finds it */
-	__u8 ends_later;            /* the last frame of the headers ends the stream */
-	__u8 carried;  /* bytes of `header` */
+	__u8 type, flags;        /* of the frame that is open */
+	__u8 is_open;            /* the header was passed, and the end was not */
+	__u8 is_fresh;           /* nothing of the payload was passed */
+	__u8 is_lost;            /* its place: a message that begins with a frame finds it */
+	__u8 ends_later;         /* the last frame of the headers ends the stream */
+	__u8 carried;            /* bytes of `header` */
 	__u8 header[HTTP2_ROOM]; /* as far as it has come */
 };
 
@@ -60,8 +60,8 @@ PROTOCOLS_INLINE int speaks_http2(__u8 protocol)
 struct http2 {
 	struct http2_way request, answer;
 	struct hpack_table asked, answered; /* headers of requests, of answers */
-	__u32 last_stream; /* that has begun */
-	__u8 has_streams;  /* one of them may be open */
+	__u32 last_stream;                  /* that has begun */
+	__u8 has_streams;                   /* one of them may be open */
 	__u8 pad[3];
 };
 
@@ -79,7 +79,8 @@ PROTOCOLS_INLINE __u32 http2_length(const __u8 *header)
 	return (__u32)header[0] << 16 | (__u32)header[1] << 8 | header[2];
 }
 
-/* Whether these 9 bytes are the header of a frame, by the lengths and streams that types must have. */
+/* Whether these 9 bytes are the header of a frame, by the lengths and streams that types must have.
+ */
 PROTOCOLS_INLINE int http2_is_sound(const __u8 *header)
 {
 	__u32 length = http2_length(header), stream = big_endian(header + 5);

@@ -2,8 +2,8 @@
 /*
  * The protocol of MySQL and MariaDB, as far as it tells where commands begin. A packet is 3 bytes
  * of length (little endian), a sequence number, and that many bytes. A command begins with the
- * sequence number 0, and its first byte says what it is. Some servers read the 4 bytes of the header
- * first, and the rest in another call.
+ * sequence number 0, and its first byte says what it is. Some servers read the 4 bytes of the
+ * header first, and the rest in another call.
  */
 #pragma once
 
@@ -47,8 +47,7 @@ PROTOCOLS_INLINE enum mysql_found mysql_command(__u8 command)
 {
 	if (!command || (command > MYSQL_LAST && command != MYSQL_BULK_EXECUTE))
 		return MYSQL_LOST;
-	if (command == MYSQL_QUIT || command == MYSQL_LONG_DATA ||
-	    command == MYSQL_CLOSE)
+	if (command == MYSQL_QUIT || command == MYSQL_LONG_DATA || command == MYSQL_CLOSE)
 		return MYSQL_UNANSWERED;
 	return MYSQL_COMMAND;
 }
@@ -86,8 +85,8 @@ PROTOCOLS_INLINE int mysql_is_text(const struct head *head, __u32 at)
 }
 
 /*
- * Whether this is surely a command, of which the packet has `length` bytes from `at` on: at most one
- * that has a form which is not likely elsewhere.
+ * Whether this is surely a command, of which the packet has `length` bytes from `at` on: at most
+ * one that has a form which is not likely elsewhere.
  */
 PROTOCOLS_INLINE int mysql_is_sure(const struct head *head, __u32 at, __u32 length)
 {
