@@ -92,7 +92,7 @@ static __always_inline void headers_end(struct frame_walk *walk)
 	if (!(way->flags & HTTP2_END_HEADERS))
 		event->is_cut = 1;
 	walk->is_gathered = 0;
-	stream_has_headers(event);
+	stream_has_headers();
 }
 
 static __always_inline void frame_ends(struct frame_walk *walk)

@@ -196,11 +196,15 @@ VERIFIED_ONCE int put_request_text(struct socket_window *stream, const struct ht
 	return 0;
 }
 
-/* A block of headers, of which event->block has the begin, has come or was sent. */
-VERIFIED_ONCE int stream_has_headers(struct http2_event *event)
+/*
+ * A block of headers, of which the event's `block` has the begin, has come or was sent. The event
+ * is looked up once more: Linux 6.1 does not take what an argument points to as the value of a map.
+ */
+VERIFIED_ONCE int stream_has_headers(void)
 {
+	__u32 zero = 0, place;
+	struct http2_event *event = bpf_map_lookup_elem(&windows_http2, &zero);
 	struct hpack_walk walk = { .event = event };
-	__u32 place;
 
 	if (!event || !with_windows)
 		return 0;

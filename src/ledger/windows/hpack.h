@@ -56,6 +56,8 @@ struct hpack_field {
 
 PROTOCOLS_INLINE __u8 hpack_byte(const __u8 *bytes, __u32 at)
 {
+	/* The compiler may know the range of `at` where the verifier of Linux 6.1 does not. */
+	asm volatile("" : "+r"(at));
 	return bytes[at & (HPACK_BYTES - 1)];
 }
 
