@@ -206,6 +206,25 @@ static void bytes_of_mysql_one_by_one_are_a_command_each(void **state)
 	assert_int_equal(mysql.left + mysql.carried + mysql.is_body, 0);
 }
 
+static void a_command_is_readable_when_its_header_is(void **state)
+{
+	struct mysql mysql = {};
+	struct head head = HEAD("\x09\0\0\0");
+	__u64 ready_ns = 100;
+	__u32 text_at = 0;
+
+	assert_int_equal(mysql_message(&mysql, &head, 4, &ready_ns, &text_at), MYSQL_CUT);
+	head = HEAD("\x03SELECT 1");
+	ready_ns = 200;
+	assert_int_equal(mysql_message(&mysql, &head, 9, &ready_ns, &text_at), MYSQL_COMMAND);
+	assert_int_equal(ready_ns, 100);
+	assert_int_equal(text_at, 1);
+	head = HEAD("\x01\0\0\0\x0e");
+	ready_ns = 300;
+	assert_int_equal(mysql_message(&mysql, &head, 5, &ready_ns, &text_at), MYSQL_COMMAND);
+	assert_int_equal(ready_ns, 300);
+}
+
 static void what_has_no_answer_is_no_command(void **state)
 {
 	struct mysql mysql = {};
@@ -307,6 +326,7 @@ int main(void)
 		cmocka_unit_test(the_longest_value_of_redis_is_passed),
 		cmocka_unit_test(commands_of_mysql_are_found_wherever_they_are_cut),
 		cmocka_unit_test(bytes_of_mysql_one_by_one_are_a_command_each),
+		cmocka_unit_test(a_command_is_readable_when_its_header_is),
 		cmocka_unit_test(what_has_no_answer_is_no_command),
 		cmocka_unit_test(a_long_packet_of_mysql_is_one_command),
 		cmocka_unit_test(a_header_that_comes_alone_tells_with_the_next_message),

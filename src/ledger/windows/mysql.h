@@ -36,7 +36,7 @@ struct mysql {
 	__u32 pad;
 };
 
-enum mysql_found { MYSQL_NOTHING, MYSQL_COMMAND, MYSQL_UNANSWERED, MYSQL_LOST };
+enum mysql_found { MYSQL_NOTHING, MYSQL_CUT, MYSQL_COMMAND, MYSQL_UNANSWERED, MYSQL_LOST };
 
 PROTOCOLS_INLINE __u32 mysql_length(const __u8 *header)
 {
@@ -182,6 +182,32 @@ PROTOCOLS_INLINE enum mysql_found mysql_step(struct mysql *mysql, const struct h
 	found = mysql_command(head->bytes[at & (HEAD_BYTES - 1)]);
 	mysql->is_known |= found != MYSQL_LOST;
 	*ret_at = at;
+	return found;
+}
+
+/*
+ * The same. *ready_ns is when the message was readable, and becomes when the command was of which
+ * it is a part. *ret_text_at is where its statement begins. MYSQL_CUT: its first byte is missing.
+ */
+PROTOCOLS_INLINE enum mysql_found mysql_message(struct mysql *mysql, const struct head *head,
+						__u64 bytes, __u64 *ready_ns, __u32 *ret_text_at)
+{
+	__u32 at = 0;
+	enum mysql_found found = mysql_step(mysql, head, bytes, &at);
+
+	if (found == MYSQL_NOTHING && (mysql->is_body || mysql->carried)) {
+		if (!mysql->ready_ns)
+			mysql->ready_ns = *ready_ns;
+		return MYSQL_CUT;
+	}
+	if (found == MYSQL_COMMAND) {
+		if (mysql->ready_ns)
+			*ready_ns = mysql->ready_ns;
+		if (mysql_has_text(head, at))
+			*ret_text_at = mysql_text_at(head, at);
+	}
+	if (found != MYSQL_NOTHING)
+		mysql->ready_ns = 0;
 	return found;
 }
 

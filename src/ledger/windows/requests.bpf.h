@@ -10,10 +10,10 @@
  */
 #pragma once
 
+#include "ledger/windows/redis.bpf.h"
 #include "ledger/windows/worker.bpf.h"
 
 #define MISFIT_TURNS 4 /* turns of no known protocol, until turns are all that counts */
-#define REDIS_STEPS  2048
 
 /* What was read or sent. */
 struct message {
@@ -30,13 +30,11 @@ struct message {
 	__u32 text_at;  /* MySQL: where the statement begins; 0: there is none */
 	__u32 pad2;
 	__u64 ready_ns; /* when the request was readable that begins; asking: when it began */
-	/* HTTP/2 */
-	__u64 pieces; /* the iovec behind that of the first piece; 0: all is in one */
-	__u64 first;  /* bytes of the first piece */
+	__u64 pieces;   /* the iovec behind that of the first piece; 0: all is in one */
+	__u64 first;    /* bytes of the first piece */
 	__u64 now;
-	__u32 place; /* of the connection */
-	__u8 is_sent, asks;
-	__u8 pad3[2];
+	__u32 place; /* of the socket */
+	__u16 is_sent, asks;
 };
 
 /* Large, so not on the stack: one for each CPU. */
@@ -144,84 +142,6 @@ static __always_inline struct message *look_at_message(const struct pt_regs *reg
 	return message;
 }
 
-/* --- Redis ----------------------------------------------------------------------------------- */
-
-struct redis_walk {
-	struct redis *redis;
-	__u64 address, left;
-	__u32 commands, is_lost;
-};
-
-static long redis_walk_step(__u32 i, struct redis_walk *walk)
-{
-	struct redis redis = *walk->redis;
-	enum redis_found found;
-	struct head head = {};
-	__u64 passed = 0;
-	__u32 carried, size;
-
-	if (!walk->left)
-		return 1;
-	if (redis.skip) {
-		passed = walk->left < redis.skip ? walk->left : redis.skip;
-		walk->redis->skip = redis.skip - passed;
-		walk->address += passed;
-		walk->left -= passed;
-		return 0;
-	}
-	carried = redis.carried & (HEAD_BYTES - 1);
-	size = HEAD_BYTES - carried;
-	if (size > walk->left)
-		size = walk->left;
-	if (carried) {
-		__builtin_memcpy(head.bytes, redis.carry, HEAD_BYTES);
-		if (bpf_probe_read_user(head.bytes + carried, size & (HEAD_BYTES - 1),
-					(void *)walk->address))
-			size = 0;
-	} else if (bpf_probe_read_user(head.bytes, HEAD_BYTES, (void *)walk->address)) {
-		size = 0;
-	}
-	head.size = carried + size;
-	found = redis_step(&redis, &head, &passed, &walk->commands);
-	if (found == REDIS_CUT && head.size < HEAD_BYTES) {
-		redis.carried = head.size;
-		__builtin_memcpy(redis.carry, head.bytes, HEAD_BYTES);
-		walk->left = 0;
-	} else if (found != REDIS_PASSED || passed <= carried) {
-		walk->is_lost = 1;
-		redis.elements = redis.carried = 0;
-		redis.skip = 0;
-		walk->left = 0;
-	} else {
-		passed -= carried;
-		if (passed > walk->left)
-			passed = walk->left;
-		walk->address += passed;
-		walk->left -= passed;
-		redis.carried = 0;
-	}
-	*walk->redis = redis;
-	return 0;
-}
-
-/* The number of commands that begin in the message. */
-VERIFIED_ONCE __u32 redis_commands(struct socket_window *socket, __u64 address, __u64 bytes)
-{
-	struct redis_walk walk;
-
-	if (!socket || !with_windows)
-		return 0;
-	walk = (struct redis_walk) { .redis = &socket->redis, .address = address, .left = bytes };
-	if (!address)
-		return 1;
-	bpf_loop(REDIS_STEPS, redis_walk_step, &walk, 0);
-	if (walk.is_lost || walk.left) {
-		count_window(WINDOWS_RESYNC, 1);
-		socket->redis = (struct redis) {};
-	}
-	return walk.commands;
-}
-
 /* --- is it a request? ------------------------------------------------------------------------ */
 
 /* The direction turned to us, and nothing that is known begins so. */
@@ -253,36 +173,26 @@ static __always_inline bool is_tls_request(struct socket_window *socket, const s
 	return true;
 }
 
-/* Whether a command with an answer begins. If the header came alone, the rest will tell. */
+/* Whether a command with an answer begins. */
 static __always_inline bool is_mysql_command(struct socket_window *socket, struct message *message)
 {
-	const struct head *head = &message->head;
-	struct mysql *mysql = &socket->mysql;
-	__u32 at = 0;
-
-	/* The connection is encrypted after the greeting. */
-	if (!mysql->is_known && tls_record_of(head) == TLS_RECORD_HANDSHAKE) {
+	/* The connection may be encrypted after the greeting. */
+	if (!socket->mysql.is_known && tls_record_of(&message->head) == TLS_RECORD_HANDSHAKE) {
 		socket->protocol = WINDOW_PROTOCOL_TLS;
-		return is_tls_request(socket, head);
+		return is_tls_request(socket, &message->head);
 	}
-	switch (mysql_step(mysql, head, message->bytes, &at)) {
-	case MYSQL_COMMAND:
-		if (!at && mysql->ready_ns)
-			message->ready_ns = mysql->ready_ns;
-		mysql->ready_ns = 0;
-		if (mysql_has_text(head, at))
-			message->text_at = mysql_text_at(head, at);
-		return true;
+	switch (mysql_message(&socket->mysql, &message->head, message->bytes, &message->ready_ns,
+			      &message->text_at)) {
 	case MYSQL_LOST:
 		count_window(WINDOWS_RESYNC, 1);
 		socket->protocol = WINDOW_PROTOCOL_TURNS;
 		return true;
+	case MYSQL_COMMAND:
+		return true;
+	case MYSQL_CUT:
+		message->interim = 1;
+		return false;
 	default:
-		if (mysql->is_body || mysql->carried) {
-			message->interim = 1;
-			if (!mysql->ready_ns)
-				mysql->ready_ns = message->ready_ns;
-		}
 		return false;
 	}
 }
