@@ -67,7 +67,6 @@ static void requests_over_a_unix_socket_are_counted_on_both_sides(void **state)
 static void pipelined_requests_are_counted_each(void **state)
 {
 	count_requests("tcp", "2", "4");
-	count_requests("unix", "2", "4");
 }
 
 static int64_t next_count(struct workload *workload)

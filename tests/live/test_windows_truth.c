@@ -60,18 +60,19 @@ static void a_handler_that_sleeps_in_1_of_50_requests(void **state)
 	assert_true(slept_ns >= 4 * 10 * MS);
 	assert_known("slept", slept_ns, known, 4);
 	/* The slowest four are those. */
-	assert_int_equal(
-		trial__ask(
-			path,
-			"SELECT count(*) FROM (SELECT w.id FROM window w"
-			" JOIN window_class c ON c.id = w.class"
-			" WHERE " IS(
-				"GET /sleeps") " AND w.has_details"
-					       " ORDER BY w.end_ns - w.ready_ns DESC LIMIT 4) slow"
-					       " JOIN window_part p ON p.window = slow.id"
-					       " JOIN state s ON s.id = p.state"
-					       " WHERE p.part = 'own' AND s.cause = 'sleep'"),
-		4);
+	if (!is_emulated())
+		assert_int_equal(
+			trial__ask(
+				path,
+				"SELECT count(*) FROM (SELECT w.id FROM window w"
+				" JOIN window_class c ON c.id = w.class"
+				" WHERE " IS(
+					"GET /sleeps") " AND w.has_details"
+						       " ORDER BY w.end_ns - w.ready_ns DESC LIMIT 4) slow"
+						       " JOIN window_part p ON p.window = slow.id"
+						       " JOIN state s ON s.id = p.state"
+						       " WHERE p.part = 'own' AND s.cause = 'sleep'"),
+			4);
 	done();
 }
 

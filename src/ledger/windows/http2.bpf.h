@@ -154,6 +154,7 @@ static __always_inline void stream_is_new(struct socket_window *stream,
 	stream->flags = 0;
 	stream->dialled_for = 0;
 	stream->text_hash = 0;
+	stream->class = 0;
 	__builtin_memset(stream->window.text, 0, WINDOW_TEXT_BYTES);
 }
 

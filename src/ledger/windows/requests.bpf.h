@@ -20,9 +20,8 @@ struct message {
 	__u64 address;  /* 0: not in memory of the program */
 	__u64 bytes;    /* in all */
 	__u64 begin_ns; /* of the call */
+	char text[WINDOW_TEXT_BYTES];
 	struct head head;
-	__u8 tail[TAIL_BYTES];
-	__u8 pad[2];
 	__u32 requests; /* that begin in it, if it is known */
 	__u32 interim;  /* it is no answer yet, or the rest of a request's header is missing */
 	__u32 is_cut;   /* it begins with the rest of an earlier one */
@@ -134,11 +133,6 @@ static __always_inline struct message *look_at_message(const struct pt_regs *reg
 	message->first = bytes;
 	message->text_at = 0;
 	read_head(&message->head, message->address, bytes);
-	__builtin_memset(message->tail, 0, sizeof(message->tail));
-	/* Only PostgreSQL's are of interest, which sends in one piece. */
-	if (message->address && bytes == (__u64)ret && bytes >= TAIL_BYTES)
-		bpf_probe_read_user(message->tail, TAIL_BYTES,
-				    (void *)(message->address + bytes - TAIL_BYTES));
 	return message;
 }
 
@@ -243,6 +237,19 @@ VERIFIED_ONCE bool begins_request(struct socket_window *socket, struct message *
 
 /* --- what the answer says -------------------------------------------------------------------- */
 
+static __always_inline bool ends_with_ready(const struct message *message)
+{
+	__u8 tail[TAIL_BYTES] = {};
+
+	/* PostgreSQL sends in one piece. */
+	if (!message->address || message->first != message->bytes || message->bytes < TAIL_BYTES)
+		return false;
+	if (bpf_probe_read_user(tail, TAIL_BYTES,
+				(void *)(message->address + message->bytes - TAIL_BYTES)))
+		return false;
+	return is_postgres_ready(tail);
+}
+
 /* Whether these bytes end the answer for sure. Notes its status. */
 VERIFIED_ONCE bool ends_answer(struct socket_window *socket, struct message *message)
 {
@@ -265,7 +272,7 @@ VERIFIED_ONCE bool ends_answer(struct socket_window *socket, struct message *mes
 	case WINDOW_PROTOCOL_POSTGRES:
 		if (socket->phase == PHASE_ASKED && head->bytes[0] == 'E')
 			socket->status = WINDOW_STATUS_FAILED;
-		return is_postgres_ready(message->tail);
+		return ends_with_ready(message);
 	case WINDOW_PROTOCOL_REDIS:
 		if (socket->phase == PHASE_ASKED && head->bytes[0] == '-')
 			socket->status = WINDOW_STATUS_FAILED;
@@ -343,30 +350,56 @@ VERIFIED_ONCE __u64 hash_of_text(const struct socket_window *socket)
 	return walk.fold.hash | 1;
 }
 
-static __always_inline void note_text(struct socket_window *socket, const struct message *message)
+/* Whether a text was read that may name the class of the request. */
+static __always_inline bool has_text(const struct socket_window *socket,
+				     const struct message *message)
 {
 	char first = message->head.bytes[0];
+
+	if (!message->address || socket->protocol == WINDOW_PROTOCOL_TURNS ||
+	    socket->protocol == WINDOW_PROTOCOL_TLS)
+		return false;
+	/* It begins with the rest of another command. */
+	if (socket->protocol == WINDOW_PROTOCOL_REDIS && message->is_cut)
+		return false;
+	if (socket->protocol == WINDOW_PROTOCOL_MYSQL)
+		return message->text_at;
+	/* Bind and Execute of PostgreSQL name no statement. */
+	return socket->protocol != WINDOW_PROTOCOL_POSTGRES || first == 'Q' || first == 'P';
+}
+
+/* Notes the text in the window. False: the window before had the same. */
+static __always_inline bool is_other_text(struct window *window, const struct message *message)
+{
+	__u64 differs = 0;
+
+	for (int i = 0; i < WINDOW_TEXT_BYTES; i += 8) {
+		__u64 is = *(const __u64 *)(message->text + i), *was = (void *)(window->text + i);
+
+		differs |= *was ^ is;
+		*was = is;
+	}
+	return differs;
+}
+
+static __always_inline void note_text(struct socket_window *socket, struct message *message)
+{
 	__u64 size = message->bytes - message->text_at;
 	const void *address = (void *)(message->address + message->text_at);
 
-	socket->text_hash = 0;
-	__builtin_memset(socket->window.text, 0, WINDOW_TEXT_BYTES);
-	if (!message->address || socket->protocol == WINDOW_PROTOCOL_TURNS ||
-	    socket->protocol == WINDOW_PROTOCOL_TLS)
+	if (!has_text(socket, message)) {
+		socket->text_hash = 0;
+		__builtin_memset(socket->window.text, 0, WINDOW_TEXT_BYTES);
 		return;
-	/* It begins with the rest of another command. */
-	if (socket->protocol == WINDOW_PROTOCOL_REDIS && message->is_cut)
-		return;
-	/* Bind and Execute of PostgreSQL name no statement. */
-	if (socket->protocol == WINDOW_PROTOCOL_POSTGRES && first != 'Q' && first != 'P')
-		return;
-	if (socket->protocol == WINDOW_PROTOCOL_MYSQL && !message->text_at)
-		return;
-	if (size >= WINDOW_TEXT_BYTES)
-		bpf_probe_read_user(socket->window.text, WINDOW_TEXT_BYTES, address);
-	else
-		bpf_probe_read_user(socket->window.text, size & (WINDOW_TEXT_BYTES - 1), address);
-	socket->text_hash = hash_of_text(socket);
+	}
+	if (size >= WINDOW_TEXT_BYTES) {
+		bpf_probe_read_user(message->text, WINDOW_TEXT_BYTES, address);
+	} else {
+		__builtin_memset(message->text, 0, WINDOW_TEXT_BYTES);
+		bpf_probe_read_user(message->text, size & (WINDOW_TEXT_BYTES - 1), address);
+	}
+	if (is_other_text(&socket->window, message) || !socket->text_hash)
+		socket->text_hash = hash_of_text(socket);
 }
 
 /* --- a window begins ---------------------------------------------------------------------------

@@ -71,6 +71,7 @@ static __always_inline void request_comes(const struct exchange *of)
 			window_ends(socket, PHASE_ANSWERED, of->talk->sock);
 		if (socket->kind != WINDOW_SERVER) {
 			socket->kind = WINDOW_SERVER;
+			socket->class = 0;
 			describe_ends(socket, of->talk->sock, of->place);
 		}
 		socket->flags &= ~(SOCKET_CHOKED | SOCKET_NO_READY);
@@ -369,6 +370,7 @@ static __always_inline void request_goes(const struct exchange *of)
 		window_ends(socket, PHASE_ANSWERED, of->talk->sock);
 	if (socket->kind != WINDOW_CLIENT) {
 		socket->kind = WINDOW_CLIENT;
+		socket->class = 0;
 		describe_ends(socket, of->talk->sock, of->place);
 	}
 	window_begins(socket, of->thread, message->ready_ns, of->now);

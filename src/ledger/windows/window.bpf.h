@@ -50,6 +50,7 @@ struct socket_window {
 	__u64 parent_inode; /* of a client's: the socket of window.parent */
 	__u64 last_worker;  /* id of the thread that worked for the window last */
 	__u64 dialled_for;  /* the window for which it was connected; 0: none */
+	__u64 class_text;   /* text_hash of the window before */
 	__u32 parent_place;
 	__u32 phase; /* enum window_phase */
 	__u32 pid;   /* the kernel's tgid of who has the window */
@@ -59,14 +60,15 @@ struct socket_window {
 	__u8 misfits; /* turns that are of no known protocol */
 	__u8 status;
 	__u8 has_after;
-	__u8 marked;      /* a sample belongs to the window */
-	__u8 peer_looked; /* times that its peer was looked for */
-	__u8 pad[4];
-	__u64 peer_inode; /* of the other end on this machine; 0: not known */
-	__u32 peer_place;
+	__u8 marked;       /* a sample belongs to the window */
+	__u8 class_status; /* of the window before */
+	__u8 peer_looked;  /* times that its peer was looked for */
+	__u8 pad[3];
+	__u32 class;      /* of the window before, see class_status; 0: none */
+	__u32 peer_place; /* of the other end on this machine */
+	__u64 peer_inode; /* likewise; 0: not known */
 	__u32 stream;     /* HTTP/2: which one of its connection has the window; see http2.bpf.h */
 	__u32 connection; /* of a stream: the place of its connection */
-	__u32 pad2;
 	union {
 		struct redis redis;
 		struct mysql mysql;
@@ -97,12 +99,9 @@ struct window_band_info {
 	__u32 period, offered;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, WINDOW_BANDS);
-	__type(key, __u64); /* class << 32 | bucket */
-	__type(value, __u32);
-} windows_band_of SEC(".maps");
+/* The band of each class and bucket; 0: none yet. A look-up in an array costs a tenth of a hash. */
+#define WINDOW_BAND_KEYS (WINDOW_CLASSES * HISTOGRAM_BUCKETS)
+__u32 windows_band_of[WINDOW_BAND_KEYS];
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -198,12 +197,14 @@ static __always_inline struct window_band_info *band_info(__u32 band)
 /* The band of these windows. 0: there is no room. */
 static __noinline __u32 band_of(__u32 class, __u32 bucket)
 {
-	__u64 key = (__u64) class << 32 | bucket;
-	__u32 *known = bpf_map_lookup_elem(&windows_band_of, &key), band;
+	__u32 key = class * HISTOGRAM_BUCKETS + bucket, band, was;
 	struct window_band_info *info;
 
-	if (known)
-		return *known;
+	barrier_var(key);
+	if (key >= WINDOW_BAND_KEYS)
+		return 0;
+	if (windows_band_of[key])
+		return windows_band_of[key];
 	if (windows_last_band + 1 >= WINDOW_BANDS)
 		return 0;
 	band = __sync_fetch_and_add(&windows_last_band, 1) + 1;
@@ -212,11 +213,11 @@ static __noinline __u32 band_of(__u32 class, __u32 bucket)
 		return 0;
 	info->bucket = bucket;
 	info->class = class;
-	if (!bpf_map_update_elem(&windows_band_of, &key, &band, BPF_NOEXIST))
+	was = __sync_val_compare_and_swap(&windows_band_of[key], 0, band);
+	if (!was)
 		return band;
-	info->class = 0; /* another CPU was faster, or there is no memory */
-	known = bpf_map_lookup_elem(&windows_band_of, &key);
-	return known ? *known : 0;
+	info->class = 0; /* another CPU was faster */
+	return was;
 }
 
 static __always_inline void sum_up(const struct window *window, __u32 band)
@@ -466,8 +467,15 @@ VERIFIED_ONCE int window_ends(struct socket_window *socket, __u32 phase, __u64 s
 	if (socket->has_after)
 		for (int i = 0; i < SLOT_COUNT; i++)
 			socket->window.after_ns += socket->after[i];
-	key_of_socket(&key, socket);
-	class = class_of_window(&key, &socket->window, &socket->ends, sock);
+	class = socket->class;
+	if (!class || socket->class_text != socket->text_hash ||
+	    socket->class_status != socket->status) {
+		key_of_socket(&key, socket);
+		class = class_of_window(&key, &socket->window, &socket->ends, sock);
+		socket->class = class;
+		socket->class_text = socket->text_hash;
+		socket->class_status = socket->status;
+	}
 	count_done(&socket->window, &socket->ends, class, socket->marked);
 	socket->phase = PHASE_NONE;
 	return 0;

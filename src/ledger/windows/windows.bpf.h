@@ -163,6 +163,7 @@ static __always_inline struct socket_window *open_socket_window(const struct tal
 	socket->inode = inode;
 	socket->http2 = (struct http2) {};
 	socket->dialled_for = 0;
+	socket->class = 0;
 	socket->protocol = WINDOW_PROTOCOL_NONE;
 	socket->kind = WINDOW_KIND_COUNT;
 	socket->flags = socket->misfits = socket->peer_looked = 0;
