@@ -58,22 +58,18 @@ int quality__write_ledger(struct recording *recording, const struct ledger *ledg
 	return err ? err : WRITE(recording, rows);
 }
 
-#define WINDOWS_ROW(ledger, count)                                                                 \
-	{ COUNTER_WINDOWS_##count, ledger__window_count(ledger, WINDOWS_##count) }
+_Static_assert((int)COUNTER_LINKS_BY_INFERENCE - (int)COUNTER_WINDOWS_LOST ==
+		       (int)WINDOWS_BY_INFERENCE - (int)WINDOWS_LOST,
+	       "counters are in the order of enum window_count");
 
 int quality__write_windows(struct recording *recording, const struct ledger *ledger)
 {
-	const struct row rows[] = {
-		WINDOWS_ROW(ledger, LOST),         WINDOWS_ROW(ledger, SOCKETS_LOST),
-		WINDOWS_ROW(ledger, MERGED),       WINDOWS_ROW(ledger, UNSENT),
-		WINDOWS_ROW(ledger, RESYNC),       WINDOWS_ROW(ledger, LATE_READY),
-		WINDOWS_ROW(ledger, CONTRADICTED), WINDOWS_ROW(ledger, REMAINDER),
-		WINDOWS_ROW(ledger, REMAINDER_NS), WINDOWS_ROW(ledger, UNHANDED),
-		WINDOWS_ROW(ledger, UNHANDED_NS),  WINDOWS_ROW(ledger, OPEN),
-		WINDOWS_ROW(ledger, CALLS_OPEN),   WINDOWS_ROW(ledger, STREAMS),
-	};
+	int err = 0;
 
-	return WRITE(recording, rows);
+	for (int i = 0; i < WINDOW_COUNTS && !err; i++)
+		err = quality__write(recording, (enum counter)(COUNTER_WINDOWS_LOST + i),
+				     (int64_t)ledger__window_count(ledger, (enum window_count)i));
+	return err;
 }
 
 int quality__write_stacks(struct recording *recording, const struct ledger *ledger,

@@ -16,7 +16,7 @@ int quality__write(struct recording *recording, enum counter counter, int64_t va
 
 int quality__write_ledger(struct recording *recording, const struct ledger *ledger,
 			  const struct collect *collect);
-/* Of a ledger that has windows. */
+/* Of requests and calls. */
 int quality__write_windows(struct recording *recording, const struct ledger *ledger);
 int quality__write_stacks(struct recording *recording, const struct ledger *ledger,
 			  const struct samples *samples, const struct languages *languages,

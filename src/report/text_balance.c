@@ -5,6 +5,7 @@
 
 #include "base/words.h"
 #include "report/printer.h"
+#include "vocabulary/counters.h"
 
 static void print_quality(const struct printer *printer)
 {
@@ -16,7 +17,7 @@ static void print_quality(const struct printer *printer)
 		const struct model_figure *figure = &model->qualities[i];
 		char text[PRINTER_LINE] = "";
 
-		if (!figure->value)
+		if (!figure->value || counters__is_fact(figure->name))
 			continue;
 		words__say(text, sizeof(text), "%s %s%s%s", words__clean(figure->name, 40).text,
 			   printer__figure(figure).text, figure->words ? ": " : "",

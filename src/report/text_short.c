@@ -12,6 +12,7 @@
 #include "findings/change.h"
 #include "findings/findings.h"
 #include "report/printer.h"
+#include "vocabulary/counters.h"
 
 #define PHRASE_COLUMNS 44
 #define STATES_SHOWN   8
@@ -168,7 +169,7 @@ static size_t say_counters(const struct model *model, char *text, size_t size)
 	for (size_t i = 0; i < model->quality_count; i++) {
 		const struct model_figure *figure = &model->qualities[i];
 
-		if (figure->value)
+		if (figure->value && !counters__is_fact(figure->name))
 			words__say(text, size, "%s%s %s", said++ ? ", " : "; counted: ",
 				   words__clean(figure->name, 40).text,
 				   printer__figure(figure).text);

@@ -4,8 +4,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#define LOSS true
-#define KEPT false
+#define LOSS true, false
+#define KEPT false, false
+#define FACT false, true
 
 #define COUNTER_WORDS(counter, ...) [COUNTER_##counter] = { __VA_ARGS__ },
 
@@ -29,11 +30,26 @@ static bool is_of_signal(const char *name, const char *counter)
 	       !strcmp(name + length - end, counter);
 }
 
-bool counters__is_loss(const char *name)
+/* NULL: not known. */
+static const struct counter_words *find(const char *name)
 {
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		if (i < COUNTER_SIGNALS ? !strcmp(name, words[i].name)
 					: is_of_signal(name, words[i].name))
-			return words[i].is_loss;
-	return false;
+			return &words[i];
+	return NULL;
+}
+
+bool counters__is_loss(const char *name)
+{
+	const struct counter_words *found = find(name);
+
+	return found && found->is_loss;
+}
+
+bool counters__is_fact(const char *name)
+{
+	const struct counter_words *found = find(name);
+
+	return found && found->is_fact;
 }

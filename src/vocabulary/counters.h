@@ -10,15 +10,14 @@
 
 enum counter {
 	COUNTERS_LEDGER(COUNTER_OF) COUNTERS_WINDOWS(COUNTER_OF) COUNTERS_STACKS(COUNTER_OF)
-		COUNTERS_AGENT(COUNTER_OF)
-		COUNTER_SIGNALS,
+		COUNTERS_AGENT(COUNTER_OF) COUNTER_SIGNALS,
 	COUNTER_BEFORE_SIGNALS = COUNTER_SIGNALS - 1,
 	COUNTERS_SIGNAL(COUNTER_OF) COUNTER_COUNT,
 };
 
 struct counter_words {
 	const char *name;
-	bool is_loss;
+	bool is_loss, is_fact;
 	const char *bias, *remedy;
 };
 
@@ -26,19 +25,22 @@ const struct counter_words *counters__words(enum counter counter);
 
 /* Whether a counter is a loss, by its name in a recording. */
 bool counters__is_loss(const char *name);
+/* Whether it says nothing about what is missing, repaired or unknown. */
+bool counters__is_fact(const char *name);
 
 /* clang-format off */
 
 /* counters__is_loss() as an SQL condition on the column `name`. */
 #define COUNTERS_NAME_LOSS(name) "'" name "', "
 #define COUNTERS_NAME_KEPT(name) ""
+#define COUNTERS_NAME_FACT(name) ""
 #define COUNTERS_END_LOSS(name) " OR name LIKE '%_" name "'"
 #define COUNTERS_END_KEPT(name) ""
 #define COUNTERS_NAME(counter, name, loss, ...) COUNTERS_NAME_##loss(name)
 #define COUNTERS_END(counter, name, loss, ...) COUNTERS_END_##loss(name)
 #define COUNTERS_IS_LOSS                                                                           \
 	"(name IN (" COUNTERS_LEDGER(COUNTERS_NAME) COUNTERS_WINDOWS(COUNTERS_NAME)                \
-		COUNTERS_STACKS(COUNTERS_NAME) "'')"                                               \
+	COUNTERS_STACKS(COUNTERS_NAME) "'')"                                                       \
 	COUNTERS_SIGNAL(COUNTERS_END) ")"
 
 /* clang-format on */

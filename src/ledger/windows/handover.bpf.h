@@ -30,6 +30,7 @@ struct handover_edge {
 	__u64 serial;   /* of that window; 0: it is the first time since its last answer */
 	__u64 ready_ns; /* when it became ready */
 	__u64 on_ns;    /* when it got the CPU */
+	__u64 left_ns;  /* when it had left the CPU */
 	__u64 wait_ns;  /* its last wait then, as in struct window_worker */
 	__u32 wait_number, wait_count;
 	__u64 base[SLOT_COUNT];        /* its account at ready_ns */
@@ -38,8 +39,8 @@ struct handover_edge {
 
 /* Of a thread that answers what others read: since its last answer. */
 struct handover {
-	__u32 count; /* of edges; the last one of several takes the last place */
-	__u32 pad;
+	__u32 count;         /* of edges; the last one of several takes the last place */
+	__u32 was_preempted; /* before the first of them: it did not wait */
 	struct handover_edge edges[HANDOVER_EDGES];
 };
 _Static_assert(FITS_SLAB(struct handover, 1024), "the storage of one thread");
@@ -88,6 +89,8 @@ VERIFIED_ONCE int add_edge(struct handover *hand, const struct thread *thread)
 	if (!hand || !thread || !with_windows)
 		return 0;
 	serial = thread->handing & ~IS_HANDING;
+	if (!serial && hand->count)
+		return 0;
 	number = hand->count < HANDOVER_EDGES ? hand->count : HANDOVER_EDGES - 1;
 	edge = number ? edge_at(hand, number - 1) : NULL;
 	/* Woken for the same window again: it may have begun before. */
@@ -97,8 +100,11 @@ VERIFIED_ONCE int add_edge(struct handover *hand, const struct thread *thread)
 	if (!edge)
 		return 0;
 	hand->count = number + 1;
+	if (!number)
+		hand->was_preempted = thread->account.slot == SLOT_READY_PREEMPTED;
 	edge->serial = serial;
 	edge->ready_ns = edge->on_ns = thread->account.since_ns;
+	edge->left_ns = thread->left_ns;
 	edge->wait_ns = thread->cell_sum.ns;
 	edge->wait_number = thread->cell_number;
 	edge->wait_count = thread->cell_sum.count;
@@ -138,8 +144,9 @@ static __always_inline void end_of_ready(const struct thread *thread, struct tas
 
 enum edge_wanted {
 	OF_THIS_WINDOW,
-	READY_SINCE_READ, /* the first time that it became ready after the window was read */
-	ON_SINCE_READ,    /* the first time that it got the CPU after that */
+	READY_SINCE_READ, /* of any window, and it became ready after this one was read */
+	ON_SINCE_READ,    /* the same, and it got the CPU after that */
+	FIRST,            /* the first time that it got the CPU since its last answer */
 };
 
 /* 1 + the number of an edge; 0: there is none. */
@@ -151,10 +158,11 @@ static __always_inline __u32 find_edge(const struct handover *hand, const struct
 
 	for (__u32 i = 0; i < HANDOVER_EDGES; i++) {
 		const struct handover_edge *edge = &hand->edges[i];
-		__u64 ns = wanted == ON_SINCE_READ ? edge->on_ns : edge->ready_ns;
+		__u64 ns = wanted >= ON_SINCE_READ ? edge->on_ns : edge->ready_ns;
 
 		if (i >= hand->count || ns >= first_ns || ns < window->read_ns ||
-		    (wanted == OF_THIS_WINDOW && edge->serial != window->serial))
+		    (wanted == OF_THIS_WINDOW && edge->serial != window->serial) ||
+		    (wanted == FIRST ? i : !edge->serial))
 			continue;
 		first_ns = ns;
 		first = i + 1;
@@ -171,13 +179,13 @@ static __always_inline bool begins_at_edge(struct window_worker *worker, struct 
 
 	if (!edge)
 		return false;
-	worker->begin_ns = wanted == ON_SINCE_READ ? edge->on_ns : edge->ready_ns;
+	worker->begin_ns = wanted >= ON_SINCE_READ ? edge->on_ns : edge->ready_ns;
 	worker->wait_ns = edge->wait_ns;
 	worker->wait_number = edge->wait_number;
 	worker->wait_count = edge->wait_count;
 	for (int i = 0; i < SLOT_COUNT; i++)
 		worker->base[i] = edge->base[i];
-	if (wanted == ON_SINCE_READ)
+	if (wanted >= ON_SINCE_READ)
 		for (int i = 0; i < READY_SLOTS; i++)
 			worker->base[SLOT_RUN_END + i] = edge->base_ready[i];
 	return true;
@@ -192,8 +200,30 @@ static __always_inline bool lost_cpu_at_once(const struct window_worker *worker,
 {
 	const struct handover_edge *first = &hand->edges[0];
 
-	return hand->count &&
+	return hand->count && hand->was_preempted &&
 	       first->base[SLOT_RUN_USER] - worker->base[SLOT_RUN_USER] < LEAST_WORK_NS;
+}
+
+/* Whether it kept the CPU from its last answer until the window was read. */
+static __always_inline bool ran_until_read(const struct handover *hand, const struct window *window,
+					   const struct thread *thread)
+{
+	if (thread->handing & IS_HANDING)
+		return true;
+	return hand->count && hand->edges[0].left_ns >= window->read_ns;
+}
+
+/* Moves its begin from its last answer to when the window was read. It ran meanwhile. */
+static __always_inline void begins_at_read(struct window_worker *worker,
+					   const struct window *window, const struct thread *thread)
+{
+	__u64 ns = window->read_ns - worker->begin_ns, most_ns;
+
+	worker->begin_ns = window->read_ns;
+	most_ns = thread->account.ns[SLOT_RUN_KERNEL] - worker->base[SLOT_RUN_KERNEL];
+	most_ns = most_ns < ns ? most_ns : ns;
+	worker->base[SLOT_RUN_KERNEL] += most_ns;
+	worker->base[SLOT_RUN_USER] += ns - most_ns;
 }
 
 /*
@@ -210,11 +240,18 @@ VERIFIED_ONCE int find_begin(struct window_worker *worker, struct handover *hand
 	/* The base is that of its last answer. */
 	if (worker->has_answered && worker->begin_ns >= window->read_ns) {
 		if (hand && lost_cpu_at_once(worker, hand))
-			begins_at_edge(worker, hand, window, ON_SINCE_READ);
+			begins_at_edge(worker, hand, window, FIRST);
+		return WINDOW_BY_INFERRED;
+	}
+	if (worker->has_answered && hand && ran_until_read(hand, window, thread)) {
+		begins_at_read(worker, window, thread);
 		return WINDOW_BY_INFERRED;
 	}
 	if (hand && (begins_at_edge(worker, hand, window, READY_SINCE_READ) ||
 		     begins_at_edge(worker, hand, window, ON_SINCE_READ)))
+		return WINDOW_BY_INFERRED;
+	if (worker->has_answered && hand && lost_cpu_at_once(worker, hand) &&
+	    begins_at_edge(worker, hand, window, FIRST))
 		return WINDOW_BY_INFERRED;
 	if (worker->has_answered || thread->account.first_ns < window->read_ns)
 		return WINDOW_BY_NONE;
