@@ -20,7 +20,9 @@
 #define HANDOVER_EDGES 3
 /* Whoever ran in user space for less than this has not begun with anything. */
 #define LEAST_WORK_NS 2000
-#define READY_SLOTS   (SLOT_READY_END - SLOT_RUN_END)
+/* Whoever is awake looks for something to do for less than this. */
+#define MOST_LOOKING_NS 1000000
+#define READY_SLOTS     (SLOT_READY_END - SLOT_RUN_END)
 
 /* In thread.handing, with the serial number of the window, if there is one: it is no time. */
 #define IS_HANDING (1ULL << 63)
@@ -146,28 +148,35 @@ enum edge_wanted {
 	OF_THIS_WINDOW,
 	READY_SINCE_READ, /* of any window, and it became ready after this one was read */
 	ON_SINCE_READ,    /* the same, and it got the CPU after that */
+	ON_BEFORE_READ,   /* the last one shortly before that */
 	FIRST,            /* the first time that it got the CPU since its last answer */
 };
 
-/* 1 + the number of an edge; 0: there is none. */
+static __always_inline bool is_wanted_edge(const struct handover_edge *edge,
+					   const struct window *window, enum edge_wanted wanted,
+					   __u32 number)
+{
+	if (wanted == OF_THIS_WINDOW && edge->serial != window->serial)
+		return false;
+	if (wanted == FIRST ? number != 0 : !edge->serial)
+		return false;
+	if (wanted == ON_BEFORE_READ)
+		return edge->on_ns < window->read_ns &&
+		       window->read_ns - edge->on_ns < MOST_LOOKING_NS;
+	return (wanted >= ON_SINCE_READ ? edge->on_ns : edge->ready_ns) >= window->read_ns;
+}
+
+/* 1 + the number of an edge; 0: there is none. They are in their order. */
 static __always_inline __u32 find_edge(const struct handover *hand, const struct window *window,
 				       enum edge_wanted wanted)
 {
-	__u64 first_ns = ~0ULL;
-	__u32 first = 0;
+	__u32 found = 0;
 
-	for (__u32 i = 0; i < HANDOVER_EDGES; i++) {
-		const struct handover_edge *edge = &hand->edges[i];
-		__u64 ns = wanted >= ON_SINCE_READ ? edge->on_ns : edge->ready_ns;
-
-		if (i >= hand->count || ns >= first_ns || ns < window->read_ns ||
-		    (wanted == OF_THIS_WINDOW && edge->serial != window->serial) ||
-		    (wanted == FIRST ? i : !edge->serial))
-			continue;
-		first_ns = ns;
-		first = i + 1;
-	}
-	return first;
+	for (__u32 i = 0; i < HANDOVER_EDGES; i++)
+		if (i < hand->count && (!found || wanted == ON_BEFORE_READ) &&
+		    is_wanted_edge(&hand->edges[i], window, wanted, i))
+			found = i + 1;
+	return found;
 }
 
 /* Returns false if there is no such edge. */
@@ -213,17 +222,26 @@ static __always_inline bool ran_until_read(const struct handover *hand, const st
 	return hand->count && hand->edges[0].left_ns >= window->read_ns;
 }
 
-/* Moves its begin from its last answer to when the window was read. It ran meanwhile. */
+/*
+ * Moves its begin to when the window was read. What it did until then is not known in detail; it is
+ * taken from its states in their order, so most of it is running.
+ */
 static __always_inline void begins_at_read(struct window_worker *worker,
 					   const struct window *window, const struct thread *thread)
 {
-	__u64 ns = window->read_ns - worker->begin_ns, most_ns;
+	__u64 left_ns = window->read_ns - worker->begin_ns;
 
 	worker->begin_ns = window->read_ns;
-	most_ns = thread->account.ns[SLOT_RUN_KERNEL] - worker->base[SLOT_RUN_KERNEL];
-	most_ns = most_ns < ns ? most_ns : ns;
-	worker->base[SLOT_RUN_KERNEL] += most_ns;
-	worker->base[SLOT_RUN_USER] += ns - most_ns;
+	for (int i = 0; i < SLOT_COUNT; i++) {
+		__u64 ns = thread->account.ns[i] - worker->base[i];
+
+		if ((__s64)ns <= 0)
+			continue;
+		ns = ns < left_ns ? ns : left_ns;
+		worker->base[i] += ns;
+		left_ns -= ns;
+	}
+	worker->base[SLOT_RUN_USER] += left_ns;
 }
 
 /*
@@ -253,6 +271,10 @@ VERIFIED_ONCE int find_begin(struct window_worker *worker, struct handover *hand
 	if (worker->has_answered && hand && lost_cpu_at_once(worker, hand) &&
 	    begins_at_edge(worker, hand, window, FIRST))
 		return WINDOW_BY_INFERRED;
+	if (hand && begins_at_edge(worker, hand, window, ON_BEFORE_READ)) {
+		begins_at_read(worker, window, thread);
+		return WINDOW_BY_INFERRED;
+	}
 	if (worker->has_answered || thread->account.first_ns < window->read_ns)
 		return WINDOW_BY_NONE;
 	worker->begin_ns = thread->account.first_ns;

@@ -5,9 +5,9 @@
  * sent on, so that a link between two requests shows whether it is right.
  *
  *   pool CONNECTIONS REQUESTS     a reader and 4 workers, each of which sleeps 2 ms
- *   proxy CONNECTIONS REQUESTS    a loop with 2 connections to another server; whoever waits for one
- *                                 gets it after the answer
- *   eager CONNECTIONS REQUESTS    the same; whoever waits gets it before the answer is sent on
+ *   proxy CONNECTIONS REQUESTS    a loop with 2 connections to another server; whoever waits for
+ * one gets it after the answer eager CONNECTIONS REQUESTS    the same; whoever waits gets it before
+ * the answer is sent on
  *
  * Clients, and the other server, are processes of their own. The pool logs how long requests were
  * in its queue and how long a worker had them, by its own clock.
@@ -23,12 +23,12 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#define WORKERS     4
-#define MOST        64 /* connections */
-#define UPSTREAM    2
-#define WORK_NS     (2 * MS)
-#define TEXT_BYTES  64
-#define ANSWER      "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+#define WORKERS    4
+#define MOST       64 /* connections */
+#define UPSTREAM   2
+#define WORK_NS    (2 * MS)
+#define TEXT_BYTES 64
+#define ANSWER     "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 static struct sockaddr_in address;
 static int connections, requests;
@@ -313,8 +313,8 @@ static void be_proxy(bool is_eager)
 			if (i < UPSTREAM) {
 				is_answered(i, is_eager);
 			} else if (i == UPSTREAM) {
-				loop.fds[count++] = (struct pollfd) { accept(listener, NULL, NULL),
-								      POLLIN, 0 };
+				loop.fds[count++] =
+					(struct pollfd) { accept(listener, NULL, NULL), POLLIN, 0 };
 			} else if ((number = read_request(loop.fds[i].fd)) >= 0) {
 				is_asked(loop.fds[i].fd, number);
 			} else {
