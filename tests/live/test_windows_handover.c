@@ -14,7 +14,6 @@
 
 #define CONNECTIONS_MANY "8"
 #define CONNECTIONS_FEW  "2"
-#define WORK_NS          (2 * MS)
 
 /* The windows of the server that the workload's clients ask. */
 #define OF_SERVER(table)                                                                           \
@@ -53,20 +52,28 @@ static int64_t part_ns(const char *path, const char *part)
 	return trial__ask(path, sql);
 }
 
-/* Parts add up to the length, and nothing was lost. */
+static void assert_share(const char *what, int64_t part, int64_t all, int64_t most_percent)
+{
+	if (part * 100 > all * most_percent)
+		fail_msg("%s: %" PRId64 " of %" PRId64, what, part, all);
+}
+
+/*
+ * Every request is counted, and nothing was lost. Parts add up to the length, but for the few
+ * requests to which two threads added at the same moment; these are counted.
+ */
 static void assert_exact(const char *path, int64_t expected)
 {
+	int64_t unequal = trial__ask(
+		path, "SELECT count(*) FROM window w JOIN (SELECT window, sum(CASE part WHEN "
+		      "'overlap' THEN -ns ELSE ns END) AS ns FROM window_part GROUP BY 1) p ON "
+		      "p.window = w.id WHERE w.end_ns - w.ready_ns != p.ns");
+
 	assert_int_equal(trial__ask(path, "SELECT sum(t.count)" OF_SERVER("window_band")),
 			 expected);
-	assert_int_equal(counted(path, "windows_remainder"), 0);
 	assert_int_equal(counted(path, "windows_lost"), 0);
-	assert_int_equal(
-		trial__ask(
-			path,
-			"SELECT count(*) FROM window w JOIN (SELECT window, sum(CASE part WHEN "
-			"'overlap' THEN -ns ELSE ns END) AS ns FROM window_part GROUP BY 1) p ON "
-			"p.window = w.id WHERE w.end_ns - w.ready_ns != p.ns"),
-		0);
+	assert_true(counted(path, "windows_remainder") >= unequal);
+	assert_share("parts that do not add up", counted(path, "windows_remainder"), expected, 1);
 }
 
 /* Kept windows and the kept windows that they work for have the same number. */
@@ -82,12 +89,6 @@ static void assert_links_are_right(const char *path)
 	snprintf(sql, sizeof(sql),
 		 "%scount(*) FROM i JOIN i p ON p.id = i.parent WHERE i.number != p.number", pairs);
 	assert_int_equal(trial__ask(path, sql), 0);
-}
-
-static void assert_share(const char *what, int64_t part, int64_t all, int64_t most_percent)
-{
-	if (part * 100 > all * most_percent)
-		fail_msg("%s: %" PRId64 " of %" PRId64, what, part, all);
 }
 
 static void print_against(const char *what, int64_t is_ns, int64_t should_ns, int64_t count)
@@ -116,8 +117,9 @@ static void check_pool(const char *connections, int64_t most_unknown)
 	print_against("worked", part_ns(path, "own"), work_ns, count);
 	if (!is_emulated())
 		assert_share("unknown", unknown, count, most_unknown);
-	/* What is known of a worker's sleep is not more than it slept. */
-	assert_true(part_ns(path, "own") > 0);
+	/* The workers' sleep is theirs, and not the queue's. */
+	if (!is_emulated())
+		assert_true(part_ns(path, "own") >= work_ns / 100 * (90 - most_unknown));
 	assert_true(counted(path, "links_by_edge") + counted(path, "links_by_inference") >=
 		    count - unknown);
 	json_decref(log);
@@ -126,12 +128,12 @@ static void check_pool(const char *connections, int64_t most_unknown)
 
 static void a_busy_pool_has_its_queue_and_its_work(void **state)
 {
-	check_pool(CONNECTIONS_MANY, 5);
+	check_pool(CONNECTIONS_MANY, 2);
 }
 
 static void workers_that_are_woken_have_their_work(void **state)
 {
-	check_pool(CONNECTIONS_FEW, 25);
+	check_pool(CONNECTIONS_FEW, 15);
 }
 
 static void every_request_of_a_local_client_has_it_as_parent(void **state)
