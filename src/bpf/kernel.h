@@ -118,10 +118,6 @@ typedef struct {
 	int counter;
 } atomic_t;
 
-typedef struct {
-	struct net *net;
-} possible_net_t;
-
 struct sock_common {
 	unsigned short skc_family;
 	volatile unsigned char skc_state;
@@ -131,7 +127,6 @@ struct sock_common {
 	__u32 skc_rcv_saddr;
 	__u16 skc_dport;
 	__u16 skc_num;
-	possible_net_t skc_net;
 	struct in6_addr skc_v6_daddr;
 	struct in6_addr skc_v6_rcv_saddr;
 };

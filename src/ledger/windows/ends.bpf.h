@@ -33,6 +33,18 @@ struct {
 	__type(value, struct window_client);
 } windows_clients SEC(".maps");
 
+/* The begin of a struct sock, too. */
+struct sock_common___net {
+	struct {
+		struct net *net;
+	} skc_net;
+} __attribute__((preserve_access_index));
+
+static __always_inline __u64 net_of(struct sock *sk)
+{
+	return (__u64)BPF_CORE_READ((struct sock_common___net *)sk, skc_net.net);
+}
+
 static __always_inline void put_address(__u8 to[16], const __u8 from[16], __u8 family)
 {
 	if (family != AF_INET) {
@@ -59,7 +71,7 @@ static __always_inline void note_client(const struct socket_window *socket, stru
 	put_address(key.client, ends->local, ends->family);
 	put_address(key.server, ends->peer, ends->family);
 	if (is_loopback(key.server))
-		key.net = (__u64)BPF_CORE_READ(sk, __sk_common.skc_net.net);
+		key.net = net_of(sk);
 	bpf_map_update_elem(&windows_clients, &key, &client, BPF_ANY);
 }
 
@@ -129,7 +141,7 @@ VERIFIED_ONCE int look_for_peer(struct socket_window *socket, __u64 sock)
 	put_address(key.client, ends->peer, ends->family);
 	put_address(key.server, ends->local, ends->family);
 	if (is_loopback(key.server))
-		key.net = (__u64)BPF_CORE_READ(sk, __sk_common.skc_net.net);
+		key.net = net_of(sk);
 	client = bpf_map_lookup_elem(&windows_clients, &key);
 	if (client) {
 		socket->peer_inode = client->inode;
