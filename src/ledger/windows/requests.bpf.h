@@ -196,7 +196,7 @@ static __always_inline void find_protocol(struct socket_window *socket, const st
 {
 	socket->protocol = protocol_of_request(head);
 	if (socket->protocol != WINDOW_PROTOCOL_NONE)
-		socket->http2 = (struct http2) {};
+		socket->redis = (struct redis) {};
 	else if (is_mysql_in_two(&socket->mysql, head))
 		socket->protocol = WINDOW_PROTOCOL_MYSQL;
 }

@@ -72,12 +72,15 @@ struct socket_window {
 	union {
 		struct redis redis;
 		struct mysql mysql;
-		struct http2 http2; /* the largest */
 	};
 	struct window_ends ends;
 	struct window window;
-	__u64 after[WINDOW_COLUMNS];
+	union {
+		__u64 after[WINDOW_COLUMNS];
+		struct http2 http2; /* of a connection, which has no window itself */
+	};
 };
+_Static_assert(sizeof(struct mysql) <= sizeof(struct redis), "one reset is enough for both");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -161,7 +161,9 @@ static __always_inline struct socket_window *open_socket_window(const struct tal
 		count_window(WINDOWS_SOCKETS_LOST, 1);
 	socket->phase = PHASE_NONE;
 	socket->inode = inode;
-	socket->http2 = (struct http2) {};
+	socket->redis = (struct redis) {};
+	if (speaks_http2(socket->protocol))
+		socket->http2 = (struct http2) {};
 	socket->dialled_for = 0;
 	socket->class = 0;
 	socket->protocol = WINDOW_PROTOCOL_NONE;
