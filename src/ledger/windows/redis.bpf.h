@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The walk along the commands in a message of Redis. */
+/* Redis: how many commands begin in a message. Each is walked; commands may be cut anywhere. */
 #pragma once
 
 #include "ledger/windows/window.bpf.h"

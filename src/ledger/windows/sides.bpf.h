@@ -193,6 +193,29 @@ static __always_inline enum window_part why_idle(const struct exchange *of, bool
 	return WINDOW_PART_ELSEWHERE;
 }
 
+/*
+ * A send goes on with an answer that the client had no room for. What the thread did since its poll
+ * returned is work for the window, this send above all.
+ */
+static __always_inline bool goes_on_since_poll(const struct exchange *of)
+{
+	struct window_worker *worker = of->worker;
+	struct socket_window *socket = of->socket;
+
+	if (worker->serial || worker->begin_ns != worker->poll_end_ns ||
+	    worker->begin_ns < socket->cursor_ns)
+		return false;
+	gap_ends(socket, worker->begin_ns, WINDOW_PART_CLIENT_WINDOW, 0);
+	worker->serial = socket->window.serial;
+	worker->inode = socket->inode;
+	worker->place = of->place;
+	socket->window.segments++;
+	socket->last_worker = of->thread->id;
+	if (!of->thread->window)
+		of->thread->window = WINDOW_OF(worker->serial);
+	return true;
+}
+
 /* The thread answers a window for which it did not work just now. */
 static __always_inline void takes_up(const struct exchange *of, bool is_choked)
 {
@@ -221,7 +244,7 @@ static __always_inline void answer_leaves(const struct exchange *of, bool is_cho
 {
 	struct socket_window *socket = of->socket;
 
-	if (!works_for(of))
+	if (!works_for(of) && !(is_choked && goes_on_since_poll(of)))
 		takes_up(of, is_choked);
 	segment_goes_on(of->worker, socket, of->thread, of->here, of->now);
 	if (socket->phase == PHASE_ANSWERED) {
@@ -254,8 +277,10 @@ static __always_inline void answer_goes(const struct exchange *of)
 	bool ends = ends_answer(socket, of->message), is_choked = socket->flags & SOCKET_CHOKED;
 
 	socket->flags = (socket->flags | SOCKET_SPOKE) & ~SOCKET_CHOKED;
-	if (of->message->is_short)
+	if (of->message->is_short) {
 		socket->flags |= SOCKET_CHOKED;
+		of->worker->met_choked = 1;
+	}
 	if (of->message->interim ||
 	    (socket->phase != PHASE_ASKED && socket->phase != PHASE_ANSWERED))
 		return;

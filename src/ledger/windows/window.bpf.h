@@ -102,9 +102,8 @@ struct window_band_info {
 	__u32 period, offered;
 };
 
-/* The band of each class and bucket; 0: none yet. A look-up in an array costs a tenth of a hash. */
 #define WINDOW_BAND_KEYS (WINDOW_CLASSES * HISTOGRAM_BUCKETS)
-__u32 windows_band_of[WINDOW_BAND_KEYS];
+__u32 windows_band_of[WINDOW_BAND_KEYS]; /* by class and bucket; 0: none yet */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -186,6 +186,15 @@ static __always_inline bool asks_here(const struct exchange *of, bool is_sent)
 	return is_sent;
 }
 
+/* The kernel takes nothing more of an answer. */
+static __always_inline void takes_nothing(struct exchange *of, struct task_struct *current)
+{
+	of->socket->flags |= SOCKET_CHOKED;
+	of->worker = worker_of(current, false);
+	if (of->worker)
+		of->worker->met_choked = 1;
+}
+
 /*
  * Whether the connection speaks HTTP/2, which has a program of its own: many windows are open at
  * once.
@@ -233,10 +242,11 @@ static __always_inline bool bytes_pass(struct thread *thread, struct here *here,
 	of.place = of.talk->place;
 	if (ret <= 0) {
 		if (is_sent && ret == -EAGAIN)
-			of.socket->flags |= SOCKET_CHOKED;
-		of.worker = worker_of(current, false);
-		if (!is_sent && !ret)
+			takes_nothing(&of, current);
+		if (!is_sent && !ret) {
+			of.worker = worker_of(current, false);
 			answer_is_complete(&of);
+		}
 		return false;
 	}
 	if (!of.talk->is_met) {
@@ -290,6 +300,11 @@ static __always_inline void poll_ended(struct thread *thread, const struct here 
 	worker->poll_end_ns = now;
 	worker->woken_ns = thread->woken_ns;
 	worker->on_ns = thread->on_ns;
+	/* It may go on with an answer: from here on, see goes_on_since_poll(). */
+	if (worker->met_choked && !worker->serial && !worker->has_answered) {
+		set_base(worker, thread, here, now);
+		note_last_wait(worker, thread);
+	}
 }
 
 /* The thread connects for the window that it works for. */
