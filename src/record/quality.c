@@ -68,7 +68,7 @@ int quality__write_windows(struct recording *recording, const struct ledger *led
 
 	for (int i = 0; i < WINDOW_COUNTS && !err; i++)
 		err = quality__write(recording, (enum counter)(COUNTER_WINDOWS_LOST + i),
-				     (int64_t)ledger__window_count(ledger, (enum window_count)i));
+				     (int64_t)ledger_windows__count(ledger, (enum window_count)i));
 	return err;
 }
 

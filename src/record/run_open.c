@@ -201,7 +201,7 @@ int run__open(const struct run_options *options, struct recording *recording,
 	err = ledger__open(&ledger_options, features, &takers, &run->ledger);
 	if (!err)
 		err = counts__new(run->ledger, recording, options->full, &run->counts);
-	if (!err && ledger__has_windows(run->ledger))
+	if (!err && ledger_windows__are_on(run->ledger))
 		err = windows__new(recording, run->ledger, run->collect, run->parts, &run->windows);
 	if (!err)
 		err = start_stacks(run, options);

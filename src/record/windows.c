@@ -12,9 +12,9 @@
 #include "base/words.h"
 #include "core/signal.h"
 #include "ledger/windows/reader.h"
+#include "record/kept_window.h"
 #include "record/window_text.h"
 #include "recording/window_rows.h"
-#include "vocabulary/states.h"
 
 #define SWEEP_AFTER_NS UINT64_C(1000000000)
 /* Of a class in a period. */
@@ -24,14 +24,10 @@
 #define KIND_KEY(kind, key, ...)         [WINDOW_##kind] = key,
 #define PROTOCOL_KEY(protocol, key, ...) [WINDOW_PROTOCOL_##protocol] = key,
 #define STATUS_KEY(status, key, ...)     [WINDOW_STATUS_##status] = key,
-#define EVIDENCE_KEY(evidence, key)      [WINDOW_BY_##evidence] = key,
-#define PART_KEY(part, key, ...)         [WINDOW_PART_##part] = key,
 
 static const char *const kinds[] = { WINDOW_KINDS(KIND_KEY) };
 static const char *const protocols[] = { WINDOW_PROTOCOLS(PROTOCOL_KEY) };
 static const char *const statuses[] = { WINDOW_STATUSES(STATUS_KEY) };
-static const char *const evidences[] = { WINDOW_EVIDENCES(EVIDENCE_KEY) };
-static const char *const parts[] = { WINDOW_PARTS(PART_KEY) };
 
 /* A band: what was written of it, and the windows of it that were kept in this period. */
 struct band {
@@ -177,26 +173,13 @@ static uint64_t length_of(const struct window *window)
 	return window->end_ns - window->ready_ns;
 }
 
-/* A window without its details: a sample belongs to it. */
-static int put_bare(struct windows *windows, const struct window *window, uint32_t class)
-{
-	return window_rows__put(windows->recording,
-				&(struct recording_window) { .id = (int64_t)window->serial,
-							     .class = class,
-							     .thread = (int64_t)window->thread,
-							     .ready_ns = (int64_t)window->ready_ns,
-							     .end_ns = (int64_t)window->end_ns,
-							     .n = window->n,
-							     .parent = (int64_t)window->parent });
-}
-
 /* Another window takes the place. If a sample belongs to this one, its length is still needed. */
 static int replace(struct windows *windows, struct window_record **place, struct window_record *by)
 {
 	int err = 0;
 
 	if (*place && (*place)->flags & WINDOW_IS_MARKED)
-		err = put_bare(windows, &(*place)->window, (*place)->class);
+		err = kept_window__put_bare(windows->recording, &(*place)->window, (*place)->class);
 	free(*place);
 	*place = by;
 	return err;
@@ -209,7 +192,8 @@ static int take_chosen(struct windows *windows, const struct window_record *reco
 	struct window_record *kept;
 	uint32_t class, bucket;
 
-	for (uint32_t i = 0; !band && ledger__band(windows->ledger, i, &class, &bucket); i++) {
+	for (uint32_t i = 0; !band && ledger_windows__band(windows->ledger, i, &class, &bucket);
+	     i++) {
 		if (class != record->class || bucket != record->bucket)
 			continue;
 		band = &windows->bands[i];
@@ -240,7 +224,8 @@ static int take_slow(struct windows *windows, const struct window_record *record
 			least = i;
 	if (length_of(&record->window) <= length_of(&slow->list[least]->window))
 		return record->flags & WINDOW_IS_MARKED
-			       ? put_bare(windows, &record->window, record->class)
+			       ? kept_window__put_bare(windows->recording, &record->window,
+						       record->class)
 			       : 0;
 	kept = copy(record);
 	return kept ? replace(windows, &slow->list[least], kept) : -ENOMEM;
@@ -267,7 +252,7 @@ static int take_marked(struct windows *windows, const struct window_marked_recor
 				       .parent = record->parent,
 				       .n = 1 };
 
-	return put_bare(windows, &window, record->class);
+	return kept_window__put_bare(windows->recording, &window, record->class);
 }
 
 int windows__take(void *context, const struct wire_head *head)
@@ -289,111 +274,12 @@ int windows__take(void *context, const struct wire_head *head)
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-static const char *part_of(size_t column)
-{
-	return column < SLOT_COUNT ? "own" : parts[column - SLOT_COUNT];
-}
-
-static int put_parts(struct windows *windows, const struct window *window)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < WINDOW_COLUMNS && !err; i++)
-		if (window->ns[i])
-			err = window_rows__add_part(windows->recording,
-						    &(struct recording_window_part) {
-							    .window = (int64_t)window->serial,
-							    .part = part_of(i),
-							    .state = i < SLOT_COUNT ? (int)i : 0,
-							    .ns = (int64_t)window->ns[i] });
-	return err;
-}
-
-static int put_wait(struct windows *windows, const struct window *window,
-		    const struct window_wait *wait)
-{
-	struct names *names = collect__names(windows->collect);
-	struct ledger_key key = { .thread = window->thread,
-				  .object = { wait->object[0], wait->object[1] },
-				  .by = wait->by,
-				  .first = wait->first,
-				  .slot = wait->slot,
-				  .object_kind = wait->object_kind,
-				  .by_kind = wait->by_kind,
-				  .evidence = wait->evidence,
-				  .pid = wait->pid };
-	struct recording_window_wait row = { .window = (int64_t)window->serial,
-					     .state = wait->slot,
-					     .evidence = states__evidence(key.evidence),
-					     .ns = (int64_t)wait->ns,
-					     .count = wait->count };
-	int err = names__object(names, &key, &row.object);
-
-	if (!err)
-		err = names__culprit(names, &key, &row.by);
-	return err ? err : window_rows__add_wait(windows->recording, &row);
-}
-
-static int put_waits(struct windows *windows, const struct window *window)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < WINDOW_WAITS && !err; i++)
-		if (window->waits[i].ns && SLOT_IS_WAIT(window->waits[i].slot) &&
-		    window->waits[i].object_kind < OBJECT_KINDS)
-			err = put_wait(windows, window, &window->waits[i]);
-	return err;
-}
-
-static int put_kept(struct windows *windows, const struct window_record *record, double weight)
-{
-	const struct window *window = &record->window;
-	enum window_protocol protocol = windows->protocol_of[record->class];
-	const struct address_ends of = { record->ends.family, record->ends.local, record->ends.peer,
-					 record->ends.local_port, record->ends.peer_port };
-	char text[NAME_SIZE] = "", ends[NAME_SIZE] = "";
-	const struct recording_window row = {
-		.id = (int64_t)window->serial,
-		.class = record->class,
-		.thread = (int64_t)window->thread,
-		.ready_ns = (int64_t)window->ready_ns,
-		.read_ns = (int64_t)window->read_ns,
-		.answer_ns = (int64_t)window->answer_ns,
-		.end_ns = (int64_t)window->end_ns,
-		.n = window->n,
-		.left = window->left,
-		.weight = weight,
-		.has_details = true,
-		.parent = (int64_t)window->parent,
-		.evidence = evidences[window->evidence],
-		.worker = evidences[window->worker],
-		.text = *text ? text : NULL,
-		.ends = ends,
-		.after_ns = (int64_t)window->after_ns,
-		.segments = window->segments,
-	};
-	struct recording_window with_text = row;
-	int err;
-
-	window_text__line(protocol, window->text, text, sizeof(text));
-	if (*text)
-		with_text.text = text;
-	if (ADDRESS_IS_KNOWN(record->ends.family))
-		address__connection(&of, ends, sizeof(ends));
-	if (!*ends)
-		with_text.ends = NULL;
-	err = window_rows__put(windows->recording, &with_text);
-	if (!err)
-		err = put_parts(windows, window);
-	return err ? err : put_waits(windows, window);
-}
-
 static void sum_of_band(const struct windows *windows, uint32_t band, struct window_band *ret)
 {
 	*ret = (struct window_band) {};
 	for (int cpu = 0; cpu < ledger__cpus(windows->ledger); cpu++) {
 		const volatile struct window_band *part =
-			&ledger__bands(windows->ledger, cpu)[band];
+			&ledger_windows__bands(windows->ledger, cpu)[band];
 
 		ret->count += part->count;
 		ret->n += part->n;
@@ -413,7 +299,7 @@ static int write_times(struct windows *windows, const struct recording_window_ba
 			.from = of->from,
 			.to = of->to,
 			.bucket = of->bucket,
-			.part = part_of(i),
+			.part = kept_window__part(i),
 			.state = i < SLOT_COUNT ? (int)i : 0,
 			.ns = (int64_t)(now->ns[i] - written->ns[i]),
 		};
@@ -432,7 +318,7 @@ static int write_band(struct windows *windows, uint32_t number, int64_t from, in
 	uint32_t class, bucket;
 	int err;
 
-	ledger__band(windows->ledger, number, &class, &bucket);
+	ledger_windows__band(windows->ledger, number, &class, &bucket);
 	sum_of_band(windows, number, &now);
 	row.class = class;
 	row.bucket = (int)bucket;
@@ -446,6 +332,14 @@ static int write_band(struct windows *windows, uint32_t number, int64_t from, in
 	band->unweighted += (uint64_t)row.count;
 	band->written = now;
 	return err;
+}
+
+static int put_kept(const struct windows *windows, const struct window_record *record,
+		    double weight)
+{
+	const struct kept_window_to to = { windows->recording, windows->collect };
+
+	return kept_window__put(&to, windows->protocol_of[record->class], record, weight);
 }
 
 /* Writes the windows of the band that were kept in the period that ended. */
@@ -497,12 +391,12 @@ static int write_slow(struct windows *windows, size_t class)
 
 int windows__sweep(struct windows *windows, bool all)
 {
-	int err = ledger__sweep_windows(windows->ledger,
+	int err = ledger_windows__sweep(windows->ledger,
 					all ? UINT64_MAX : clock__now_ns() - SWEEP_AFTER_NS);
 
 	if (err)
 		return err;
-	ledger__window_period(windows->ledger, windows->slow_ns);
+	ledger_windows__next_period(windows->ledger, windows->slow_ns);
 	err = ledger__poll(windows->ledger, 0);
 	return err < 0 ? err : 0;
 }
@@ -512,7 +406,8 @@ int windows__write(struct windows *windows, int64_t from, int64_t to)
 	uint32_t class, bucket;
 	int err = 0;
 
-	for (uint32_t i = 0; !err && ledger__band(windows->ledger, i, &class, &bucket); i++) {
+	for (uint32_t i = 0; !err && ledger_windows__band(windows->ledger, i, &class, &bucket);
+	     i++) {
 		err = write_band(windows, i, from, to);
 		if (!err)
 			err = write_kept(windows, &windows->bands[i]);

@@ -335,7 +335,7 @@ struct recording_sample {
 	const char *ended;    /* as in recording_wait; NULL: not a wait */
 	int turn;
 	bool in_request;
-	int64_t fiber; /* the goroutine; 0: unknown (NULL in the table); -1: none (0 there) */
+	int64_t fiber;  /* the goroutine; 0: unknown (NULL in the table); -1: none (0 there) */
 	int64_t window; /* that the thread worked for; 0: none (NULL in the table) */
 };
 int recording__add_sample(struct recording *recording, const struct recording_sample *sample);

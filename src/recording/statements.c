@@ -118,7 +118,8 @@ const char *const writer__sql[SQL_COUNT] = {
 	[SQL_OWNED] = "INSERT INTO thread_distribution VALUES(?1, ?2, ?3, ?4)"
 		      " ON CONFLICT DO UPDATE SET count = count + excluded.count",
 	[SQL_EVENT] = "INSERT INTO event VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-	[SQL_WINDOW_CLASS] = "INSERT OR REPLACE INTO window_class VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+	[SQL_WINDOW_CLASS] =
+		"INSERT OR REPLACE INTO window_class VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[SQL_WINDOW_BAND] = "INSERT INTO window_band VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO"
 			    " UPDATE SET slice_from = min(slice_from, excluded.slice_from),"
 			    " count = count + excluded.count, n = n + excluded.n",

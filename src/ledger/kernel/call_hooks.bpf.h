@@ -64,8 +64,8 @@ static __always_inline void windows_at_enter(void *ctx, __u32 kind)
 
 static __always_inline void windows_at_exit(void *ctx, __u32 kind, __u64 window)
 {
-	if (with_requests && (window || (kind && kind != TALK_CLOSE && kind != TALK_PAIR &&
-					kind != TALK_ACCEPT)))
+	if (with_requests &&
+	    (window || (kind && kind != TALK_CLOSE && kind != TALK_PAIR && kind != TALK_ACCEPT)))
 		bpf_tail_call(ctx, &windows_exit, 0);
 }
 

@@ -99,8 +99,8 @@ static __always_inline void fill_sample(struct sample_record *record, struct thr
 }
 
 /* Returns false if the ring is full. */
-VERIFIED_ONCE bool send_sample(struct thread *thread, const struct pending *pending,
-			       __u64 user, __u32 none)
+VERIFIED_ONCE bool send_sample(struct thread *thread, const struct pending *pending, __u64 user,
+			       __u32 none)
 {
 	struct sample_record *record;
 

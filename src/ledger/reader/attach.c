@@ -184,7 +184,7 @@ int ledger__open(const struct ledger_options *options, struct features *features
 		err = ring__new(bpf_map__fd(ledger->skel->maps.windows_ring), takers->take_window,
 				takers->window_context, &ledger->window_ring);
 	if (!err)
-		err = reader__attach(ledger);
+		err = ledger_windows__attach(ledger);
 	if (err) {
 		log_error("the ledger cannot be set up: %s", strerror(-err));
 		return err;

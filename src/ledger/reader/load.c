@@ -160,7 +160,7 @@ static int set_knobs(struct ledger *ledger, const struct ledger_options *options
 	err |= bpf_map__set_max_entries(skel->maps.histograms, (uint32_t)ledger->cpus * SLOT_COUNT);
 	err |= bpf_map__set_max_entries(skel->maps.cpus, (uint32_t)ledger->cpus);
 	err |= bpf_map__set_max_entries(skel->maps.queues, (uint32_t)ledger->cpus);
-	return err | reader__set_knobs(ledger, options);
+	return err | ledger_windows__set_knobs(ledger, options);
 }
 
 static void set_syscalls(struct ledger *ledger, const struct ledger_options *options)

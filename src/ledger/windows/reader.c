@@ -21,7 +21,7 @@ static int leave_out_requests(const struct ledger_bpf *skel)
 	return bpf_map__set_max_entries(skel->maps.windows_sockets, 1);
 }
 
-int reader__set_knobs(struct ledger *ledger, const struct ledger_options *options)
+int ledger_windows__set_knobs(struct ledger *ledger, const struct ledger_options *options)
 {
 	struct ledger_bpf *skel = ledger->skel;
 	uint8_t bytes[CALL_NUMBERS];
@@ -47,7 +47,7 @@ static int put_program(const struct bpf_map *array, uint32_t place,
 	return bpf_map_update_elem(bpf_map__fd(array), &place, &fd, BPF_ANY);
 }
 
-int reader__attach(struct ledger *ledger)
+int ledger_windows__attach(struct ledger *ledger)
 {
 	const struct ledger_bpf *skel = ledger->skel;
 	int err;
@@ -62,12 +62,12 @@ int reader__attach(struct ledger *ledger)
 	return err;
 }
 
-bool ledger__has_windows(const struct ledger *ledger)
+bool ledger_windows__are_on(const struct ledger *ledger)
 {
 	return ledger->skel->rodata->with_windows;
 }
 
-bool ledger__sees_readable(const struct ledger *ledger)
+bool ledger_windows__sees_readable(const struct ledger *ledger)
 {
 	for (size_t i = 0; i < ledger->hook_count; i++)
 		if (!strcmp(ledger->uses[i].event, "sk_data_ready"))
@@ -75,7 +75,7 @@ bool ledger__sees_readable(const struct ledger *ledger)
 	return false;
 }
 
-const struct window_band *ledger__bands(const struct ledger *ledger, int cpu)
+const struct window_band *ledger_windows__bands(const struct ledger *ledger, int cpu)
 {
 	const struct window_band *all = ledger->bands;
 
@@ -87,8 +87,8 @@ struct band_info {
 	uint32_t class, bucket, period, offered;
 };
 
-bool ledger__band(const struct ledger *ledger, uint32_t band, uint32_t *ret_class,
-		  uint32_t *ret_bucket)
+bool ledger_windows__band(const struct ledger *ledger, uint32_t band, uint32_t *ret_class,
+			  uint32_t *ret_bucket)
 {
 	const struct band_info *infos = ledger->band_infos;
 	uint32_t last = *(volatile uint32_t *)&ledger->skel->bss->windows_last_band;
@@ -100,7 +100,7 @@ bool ledger__band(const struct ledger *ledger, uint32_t band, uint32_t *ret_clas
 	return true;
 }
 
-uint32_t ledger__window_period(struct ledger *ledger, const uint64_t *slow_ns)
+uint32_t ledger_windows__next_period(struct ledger *ledger, const uint64_t *slow_ns)
 {
 	memcpy(ledger->skel->bss->windows_slow_ns, slow_ns, WINDOW_CLASSES * sizeof(*slow_ns));
 	memset(ledger->skel->bss->windows_slow_sent, 0,
@@ -108,7 +108,7 @@ uint32_t ledger__window_period(struct ledger *ledger, const uint64_t *slow_ns)
 	return __atomic_fetch_add(&ledger->skel->bss->windows_period, 1, __ATOMIC_SEQ_CST);
 }
 
-int ledger__sweep_windows(struct ledger *ledger, uint64_t before_ns)
+int ledger_windows__sweep(struct ledger *ledger, uint64_t before_ns)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run);
 	int err;
@@ -118,7 +118,7 @@ int ledger__sweep_windows(struct ledger *ledger, uint64_t before_ns)
 	return err ? -errno : 0;
 }
 
-uint64_t ledger__window_count(const struct ledger *ledger, enum window_count which)
+uint64_t ledger_windows__count(const struct ledger *ledger, enum window_count which)
 {
 	return ledger->skel->bss->windows_counts[which];
 }

@@ -6,6 +6,6 @@ struct ledger;
 struct ledger_options;
 
 /* Before the load. */
-int reader__set_knobs(struct ledger *ledger, const struct ledger_options *options);
+int ledger_windows__set_knobs(struct ledger *ledger, const struct ledger_options *options);
 /* After it. */
-int reader__attach(struct ledger *ledger);
+int ledger_windows__attach(struct ledger *ledger);

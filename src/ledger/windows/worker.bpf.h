@@ -18,10 +18,10 @@ struct window_worker {
 	__u64 serial; /* of the window that it works for; 0: none */
 	__u64 inode;  /* of its socket */
 	__u32 place;
-	__u8 serves_many;    /* it has more than one socket with windows at a time */
-	__u8 answers_handed; /* the window was handed to it, see handover.bpf.h */
-	__u8 has_answered;   /* such a window, and has read no request since */
-	__u8 met_choked;     /* a send of it did not take all bytes */
+	__u8 serves_many;       /* it has more than one socket with windows at a time */
+	__u8 answers_handed;    /* the window was handed to it, see handover.bpf.h */
+	__u8 has_answered;      /* such a window, and has read no request since */
+	__u8 met_choked;        /* a send of it did not take all bytes */
 	__u64 begin_ns;         /* of the segment; of a thread with has_answered: of its answer */
 	__u64 base[SLOT_COUNT]; /* the account then */
 	__u64 open_inode;       /* the socket that it served last, until it is closed */
