@@ -24,7 +24,6 @@
 #define FAILED_COLUMNS  (-8)
 #define TIME_COLUMNS    (-9)
 
-DEFINE_CLEANUP(struct watch_requests *, watch_requests__free)
 DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 
 /* Details of single requests are not shown. */

@@ -423,6 +423,14 @@ static int load_sums(struct windows_loading *loading)
 	return err ? err : find_percentiles(loading);
 }
 
+/* -1: not known */
+static int64_t whole(const struct model_figure *figure)
+{
+	return figure && figure->value >= 0 && figure->value < (double)LOAD_MOST
+		       ? (int64_t)figure->value
+		       : -1;
+}
+
 static void find_remainder(const struct model *model, struct windows *windows)
 {
 	const struct model_figure *count =
@@ -430,10 +438,8 @@ static void find_remainder(const struct model *model, struct windows *windows)
 	const struct model_figure *ns =
 		model__find(model->qualities, model->quality_count, "windows_remainder_ns");
 
-	windows->remainder =
-		count && count->value >= 0 && count->value < LOAD_MOST ? (int64_t)count->value : -1;
-	windows->remainder_ns =
-		ns && ns->value >= 0 && ns->value < LOAD_MOST ? (int64_t)ns->value : -1;
+	windows->remainder = whole(count);
+	windows->remainder_ns = whole(ns);
 }
 
 static int check_only(const struct windows_loading *loading)

@@ -83,7 +83,8 @@ static bool has_programs(const char *names)
 	return !run(said, sizeof(said), command);
 }
 
-static void write_file(const char *name, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void write_file(const char *name, const char *format,
+							     ...)
 {
 	char path[128];
 	va_list args;
