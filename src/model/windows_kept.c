@@ -68,7 +68,7 @@ int model_windows__take_one(struct windows_loading *loading, sqlite3_stmt *row,
 	};
 
 	one.begin_ns = one.ready_ns ? one.ready_ns : one.read_ns;
-	one.length_ns = one.end_ns > one.begin_ns ? one.end_ns - one.begin_ns : 0;
+	one.length_ns = one.begin_ns && one.end_ns > one.begin_ns ? one.end_ns - one.begin_ns : 0;
 	*ret = one;
 	return 0;
 }

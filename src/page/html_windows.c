@@ -62,6 +62,7 @@ static struct look look_of_part(const struct windows_reason *reason)
 		[WORDS_PART_QUEUED_BUSY] = { 0xe07b00, 0xf29a3a },
 		[WORDS_PART_QUEUED_READ] = { 0xc9a66b, 0xb59560 },
 		[WORDS_PART_DOWNSTREAM] = { 0x009e73, 0x2bc79a },
+		[WORDS_PART_SHARED] = { 0x33a888, 0x55c9a9 },
 		[WORDS_PART_NOTICED] = { 0xc26a00, 0xd98b2b },
 		[WORDS_PART_CLIENT_BYTES] = { 0x8a9a2b, 0xaebd55 },
 		[WORDS_PART_CLIENT_WINDOW] = { 0x6b7a1e, 0x93a244 },

@@ -112,6 +112,29 @@ static void another_server_that_delays_is_the_part_downstream(void **state)
 	done();
 }
 
+/* Which answer is whose is inferred, and said to be. */
+static void requests_that_share_a_connection_wait_for_it(void **state)
+{
+	int64_t count = 39 * 3, waited_ns;
+
+	record("shared", IS("GET /shared"), count);
+	waited_ns = windows__part_ns(path, IS("GET /shared"), "downstream.shared") +
+		    windows__part_ns(path, IS("GET /shared"), "noticed");
+	assert_known("waited", waited_ns, known_ns("shared"), count);
+	assert_known("worked", windows__part_ns(path, IS("GET /shared"), "own"), known_ns("worked"),
+		     count);
+	if (!is_emulated())
+		assert_true(windows__part_ns(path, IS("GET /shared"), "elsewhere") <
+			    waited_ns / 50);
+	assert_int_equal(
+		trial__ask(path,
+			   "SELECT count(*) FROM window w JOIN window_class c"
+			   " ON c.id = w.class WHERE " IS(
+				   "GET /shared") " AND w.has_details AND w.worker <> 'inferred'"),
+		0);
+	done();
+}
+
 static void requests_behind_one_that_burns_wait_for_a_busy_thread(void **state)
 {
 	int64_t busy_ns, known;
@@ -182,6 +205,7 @@ int main(void)
 		cmocka_unit_test(a_handler_that_sleeps_in_1_of_50_requests),
 		HERE(threads_of_a_convoy_wait_for_its_lock),
 		cmocka_unit_test(another_server_that_delays_is_the_part_downstream),
+		cmocka_unit_test(requests_that_share_a_connection_wait_for_it),
 		cmocka_unit_test(requests_behind_one_that_burns_wait_for_a_busy_thread),
 		cmocka_unit_test(a_client_that_reads_slowly_is_the_part_of_the_clients_window),
 		cmocka_unit_test(a_body_in_three_parts_is_time_of_the_client),

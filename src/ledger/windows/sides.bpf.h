@@ -5,6 +5,7 @@
 #include "ledger/windows/ends.bpf.h"
 #include "ledger/windows/handover.bpf.h"
 #include "ledger/windows/requests.bpf.h"
+#include "ledger/windows/shared.bpf.h"
 
 /* The call that ends, and the socket that it read from or sent to. */
 struct exchange {
@@ -148,8 +149,11 @@ static __always_inline void is_contradicted(const struct exchange *of, struct so
 	struct socket_window *child = socket_window_at(worker->resumed_by_place);
 
 	if (child && child->inode == worker->resumed_by &&
-	    child->window.parent == other->window.serial)
+	    child->window.parent == other->window.serial) {
+		if (child->window.n > 1)
+			child->flags |= SOCKET_SHARED;
 		drop_link(child);
+	}
 	other->window.ns[WINDOW_COLUMN(DOWNSTREAM)] -= worker->waited_ns;
 	other->window.ns[WINDOW_COLUMN(NOTICED)] -= worker->noticed_ns;
 	other->window.ns[WINDOW_COLUMN(ELSEWHERE)] += worker->waited_ns + worker->noticed_ns;
@@ -193,6 +197,20 @@ static __always_inline enum window_part why_idle(const struct exchange *of, bool
 	return WINDOW_PART_ELSEWHERE;
 }
 
+/* What the thread did since its base is work for the window. */
+static __always_inline void worked_since_base(const struct exchange *of)
+{
+	struct window_worker *worker = of->worker;
+
+	worker->serial = of->socket->window.serial;
+	worker->inode = of->socket->inode;
+	worker->place = of->place;
+	of->socket->window.segments++;
+	of->socket->last_worker = of->thread->id;
+	if (!of->thread->window)
+		of->thread->window = WINDOW_OF(worker->serial);
+}
+
 /*
  * A send goes on with an answer that the client had no room for. What the thread did since its poll
  * returned is work for the window, this send above all.
@@ -206,13 +224,7 @@ static __always_inline bool goes_on_since_poll(const struct exchange *of)
 	    worker->begin_ns < socket->cursor_ns)
 		return false;
 	gap_ends(socket, worker->begin_ns, WINDOW_PART_CLIENT_WINDOW, 0);
-	worker->serial = socket->window.serial;
-	worker->inode = socket->inode;
-	worker->place = of->place;
-	socket->window.segments++;
-	socket->last_worker = of->thread->id;
-	if (!of->thread->window)
-		of->thread->window = WINDOW_OF(worker->serial);
+	worked_since_base(of);
 	return true;
 }
 
@@ -222,6 +234,10 @@ static __always_inline void takes_up(const struct exchange *of, bool is_choked)
 	struct socket_window *socket = of->socket;
 	__u64 ns;
 
+	if (!is_choked && goes_on_after_hearing(of->worker, socket)) {
+		worked_since_base(of);
+		return;
+	}
 	if (is_choked || !is_handed(of->worker, socket, of->thread)) {
 		gap_ends(socket, of->now, why_idle(of, is_choked), 0);
 		starts_working(of);
@@ -364,10 +380,15 @@ static __always_inline void note_parent(const struct exchange *of)
 		parent = of->worker ? window_of(of->worker) : NULL;
 		if (parent && parent->kind == WINDOW_SERVER && parent->phase == PHASE_ASKED) {
 			socket->window.parent = of->worker->serial;
-			socket->window.evidence = WINDOW_BY_SEGMENT;
 			socket->parent_inode = of->worker->inode;
 			socket->parent_place = of->worker->place;
-			count_window(WINDOWS_BY_SEGMENT, 1);
+			if (socket->flags & SOCKET_SHARED) {
+				socket->window.evidence = WINDOW_BY_INFERRED;
+				count_window(WINDOWS_BY_INFERENCE, 1);
+			} else {
+				socket->window.evidence = WINDOW_BY_SEGMENT;
+				count_window(WINDOWS_BY_SEGMENT, 1);
+			}
 		}
 	}
 	if (of->worker)
@@ -386,6 +407,7 @@ static __always_inline void request_goes(const struct exchange *of)
 	socket->flags |= SOCKET_SPOKE;
 	if (!begins)
 		return;
+	asks_for(socket, of->worker, of->now);
 	if (socket->phase == PHASE_ASKED) {
 		if (socket->protocol == WINDOW_PROTOCOL_REDIS)
 			socket->window.n += message->requests;
@@ -429,7 +451,9 @@ static __always_inline void answer_arrives(const struct exchange *of, __u64 read
 		drop_link(socket);
 		parent = NULL;
 	}
-	if (parent)
+	if (socket->flags & SOCKET_SHARED)
+		hears(socket, of->place, of->worker, of->thread, of->here, ready_ns, of->now);
+	else if (parent)
 		resumes(of, parent, ready_ns);
 }
 

@@ -35,7 +35,7 @@ enum socket_window_flags {
 	SOCKET_FINISHED = 4, /* TLS: the next record of data is still the handshake */
 	SOCKET_NO_READY = 8, /* R of its window is not known */
 	SOCKET_CHOKED = 16,  /* the last send did not take all bytes */
-	SOCKET_DIALLED = 32, /* connected for the window `parent` */
+	SOCKET_SHARED = 32,  /* a client's: requests of several windows were on their way at once */
 };
 
 /* Places of streams of HTTP/2 are behind those of sockets. */
@@ -50,7 +50,10 @@ struct socket_window {
 	__u64 parent_inode; /* of a client's: the socket of window.parent */
 	__u64 last_worker;  /* id of the thread that worked for the window last */
 	__u64 dialled_for;  /* the window for which it was connected; 0: none */
-	__u64 class_text;   /* text_hash of the window before */
+	__u64 sent_ns;      /* of a client's: a request was sent last */
+	__u64 heard_ns;     /* of a client's that is shared: an answer was read last */
+	__u64 heard_ready_ns;
+	__u64 class_text; /* text_hash of the window before */
 	__u32 parent_place;
 	__u32 phase; /* enum window_phase */
 	__u32 pid;   /* the kernel's tgid of who has the window */

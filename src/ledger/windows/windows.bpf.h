@@ -233,6 +233,8 @@ static __always_inline bool bytes_pass(struct thread *thread, struct here *here,
 	__s32 fd = (__s32)(kind == TALK_SPLICE ? regs->ARCH_ARG3 : regs->ARCH_ARG1);
 
 	inode = socket_at(current, fd, &file);
+	if (!inode && !is_sent)
+		hears_nothing(worker_of(current, false));
 	of.talk = inode ? talk_at(inode, file) : NULL;
 	if (!of.talk || of.talk->side == SIDE_NONE || of.talk->flags & TALK_IS_DATAGRAM)
 		return false;
@@ -300,6 +302,7 @@ static __always_inline void poll_ended(struct thread *thread, const struct here 
 	worker->poll_end_ns = now;
 	worker->woken_ns = thread->woken_ns;
 	worker->on_ns = thread->on_ns;
+	worker->hears = 0;
 	/* It may go on with an answer: from here on, see goes_on_since_poll(). */
 	if (worker->met_choked && !worker->serial && !worker->has_answered) {
 		set_base(worker, thread, here, now);

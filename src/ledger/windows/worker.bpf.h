@@ -30,11 +30,13 @@ struct window_worker {
 	__u64 woken_ns, on_ns; /* the last time that it was ready in it, and got the CPU */
 	/* The last segment that ended: */
 	__u64 served_inode, served_ns;
+	__u64 hears; /* the shared socket from which it has read an answer, see goes_on_after(); 0:
+			none */
 	/* An answer resumed the segment, and it has sent nothing since. */
 	__u64 resumed_ns;            /* 0: none did */
 	__u64 resumed_by;            /* the inode of the socket that it came from */
 	__u64 waited_ns, noticed_ns; /* what the gap before it added to the window */
-	__u32 resumed_by_place, pad2;
+	__u32 resumed_by_place, hears_place;
 	/* Of the last wait that was noted in a window: */
 	__u64 wait_ns;
 	__u32 wait_number;
@@ -138,6 +140,7 @@ static __always_inline void segment_begins(struct window_worker *worker,
 	worker->inode = socket->inode;
 	worker->place = place;
 	worker->answers_handed = worker->has_answered = 0;
+	worker->hears = 0;
 	if (socket->kind == WINDOW_SERVER) {
 		if (worker->open_inode && worker->open_inode != socket->inode)
 			worker->serves_many = 1;

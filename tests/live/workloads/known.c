@@ -224,6 +224,94 @@ static void serve_delayed(void)
 	log_known("delayed", "known", shared->ns, 100);
 }
 
+/* --- requests of several go to another server on one connection, and are answered together -----
+ */
+
+#define ROUNDS  40
+#define SHARERS 3
+#define COMMAND "*2\r\n$3\r\nGET\r\n$1\r\nx\r\n"
+
+static void ask_together(void)
+{
+	int fds[LINKS];
+
+	connect_links(fds, SHARERS);
+	for (int i = 0; i < ROUNDS; i++) {
+		for (int j = 0; j < SHARERS; j++)
+			ask(fds[j], i ? "/shared" : "/before");
+		for (int j = 0; j < SHARERS; j++)
+			expect(fds[j], "\nok\n");
+	}
+}
+
+static void answer_together(int fd)
+{
+	char text[MESSAGE_BYTES];
+	unsigned int count;
+
+	set_name("behind");
+	while (hear(fd, text)) {
+		sleep_ns(4 * MS);
+		count = count_in(text, "GET");
+		for (*text = '\0'; count > 0; count--)
+			strcat(text, "+OK\r\n");
+		say(fd, text);
+	}
+	_exit(0);
+}
+
+/* Serves one round. ns: how long the requests waited for the other server, and were worked for. */
+static bool serve_round(int other, uint64_t ns[2])
+{
+	uint64_t read_ns[SHARERS], heard_ns, begin_ns;
+	char text[MESSAGE_BYTES], commands[SHARERS * sizeof(COMMAND)] = "";
+	int fds[SHARERS];
+
+	for (int i = 0; i < SHARERS; i++) {
+		fds[i] = next_ready();
+		if (!hear(fds[i], text))
+			return false;
+		read_ns[i] = now_ns();
+		strcat(commands, COMMAND);
+	}
+	say(other, commands);
+	if (next_ready() != other || !hear(other, text))
+		die("the other server");
+	heard_ns = now_ns();
+	for (int i = 0; i < SHARERS; i++) {
+		ns[0] += heard_ns - read_ns[i];
+		begin_ns = now_ns();
+		spin_until(begin_ns + MS / 2);
+		say(fds[i], ANSWER);
+		ns[1] += now_ns() - begin_ns;
+	}
+	return true;
+}
+
+static void serve_together(void)
+{
+	union address behind;
+	int fds[LINKS], other = listen_at(false, &behind);
+	uint64_t ns[2] = {};
+	pid_t pid = fork();
+
+	if (!pid) {
+		close(listener);
+		answer_together(accept_from(other));
+	}
+	other = connect_to(&behind);
+	accept_links(fds, SHARERS);
+	add_link(other);
+	serve_round(other, ns);
+	memset(ns, 0, sizeof(ns));
+	while (serve_round(other, ns))
+		;
+	close(other);
+	await_child(pid);
+	log_known("shared", "known", ns[0], (ROUNDS - 1) * SHARERS);
+	log_known("worked", "known", ns[1], (ROUNDS - 1) * SHARERS);
+}
+
 /* --- one request burns 30 ms while others wait --------------------------------------------------
  */
 
@@ -487,7 +575,7 @@ static const struct scene {
 	{ "sleeps", serve_sleeping, ask_plainly }, { "convoy", serve_convoy, ask_convoy },
 	{ "delayed", serve_delayed, ask_delayed }, { "burns", serve_burning, ask_burning },
 	{ "large", serve_large, read_slowly },     { "parts", serve_parts, send_in_parts },
-	{ "promise", serve_promise, ask_promise },
+	{ "promise", serve_promise, ask_promise }, { "shared", serve_together, ask_together },
 };
 
 int main(int argc, char **argv)
