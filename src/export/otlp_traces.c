@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Kept windows as spans of OpenTelemetry: messages ExportTraceServiceRequest of opentelemetry-proto
- * 1, one after another, which together are one such message. A request that an application already
- * traces has another trace id there: the recording does not have the headers of requests.
+ * 1, one after another, which together are one such message.
  *
- * A trace is a window without a parent and all that was made for it. Its id is made from the
- * recording and that window, so that two exports of a recording give the same ids.
+ * A trace is a window without a parent and all that was made for it. Its id is that in the header
+ * of the request, so that it joins the trace that an application has made; or its x-request-id, if
+ * that has as many digits. Else it is made from the recording and the window, so that two exports
+ * of a recording give the same ids.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,15 +37,19 @@ enum {
 	SPAN_END = 8,
 	SPAN_ATTRIBUTES = 9,
 	SPAN_EVENTS = 11,
+	SPAN_LINKS = 13,
 	SPAN_STATUS = 15,
 };
 enum { KIND_OF_CALL = 1, KIND_OF_SERVER, KIND_OF_CLIENT };
 enum { EVENT_TIME = 1, EVENT_NAME };
+enum { LINK_TRACE = 1, LINK_SPAN };
 enum { STATUS_MESSAGE = 2, STATUS_CODE };
 enum { STATUS_ERROR = 2 };
 enum { ATTRIBUTE_KEY = 1, ATTRIBUTE_VALUE };
 enum { ANY_TEXT = 1, ANY_NUMBER = 3 };
 
+#define TRACE_BYTES  16
+#define SPAN_BYTES   8
 #define MOST_SPANS   500 /* of a message */
 #define MOST_PARENTS 64  /* of a hostile recording, whose windows may be parents of each other */
 
@@ -74,47 +80,84 @@ static uint64_t recording_of(const struct profile *profile)
 	return map__mix(hash, (uint64_t)(profile->start_unix_ns - profile->start_ns));
 }
 
+struct trace_id {
+	unsigned char bytes[TRACE_BYTES];
+};
+
+struct span_id {
+	unsigned char bytes[SPAN_BYTES];
+};
+
 /* An id of 0 is none. */
-static uint64_t id_of(const struct traces *traces, uint64_t number, uint64_t which)
+static void make_id(const struct traces *traces, uint64_t number, uint64_t which,
+		    unsigned char ret[SPAN_BYTES])
 {
 	uint64_t hash = map__mix(map__mix(traces->recording, number), which);
 
-	return hash ? hash : 1;
+	hash = hash ? hash : 1;
+	for (size_t i = 0; i < SPAN_BYTES; i++)
+		ret[i] = (unsigned char)(hash >> (56 - i * 8));
 }
 
-/* Ids are bytes, not numbers. */
-static void put_id(struct proto *to, unsigned int field, const uint64_t *words, size_t count)
+static struct span_id span_of(const struct traces *traces, int64_t window)
 {
-	unsigned char bytes[16];
+	struct span_id id;
 
-	for (size_t i = 0; i < count * 8; i++)
-		bytes[i] = (unsigned char)(words[i / 8] >> (56 - i % 8 * 8));
-	proto__bytes(to, field, bytes, count * 8);
+	make_id(traces, (uint64_t)window, 0, id.bytes);
+	return id;
 }
 
-static void put_span_id(struct traces *traces, unsigned int field, int64_t window)
+/* Takes `size` bytes from hexadecimal digits, with hyphens between them. False: there are not. */
+static bool take_digits(const char *text, unsigned char *ret, size_t size)
 {
-	uint64_t id = id_of(traces, (uint64_t)window, 0);
+	size_t digits = 0, set = 0;
 
-	put_id(&traces->span, field, &id, 1);
+	if (!text)
+		return false;
+	memset(ret, 0, size);
+	for (; *text; text++) {
+		int digit = isdigit((unsigned char)*text) ? *text - '0' : tolower(*text) - 'a' + 10;
+
+		if (*text == '-')
+			continue;
+		if (!isxdigit((unsigned char)*text) || digits >= size * 2)
+			return false;
+		ret[digits / 2] |= (unsigned char)(digit << (digits % 2 ? 0 : 4));
+		set += digit != 0;
+		digits++;
+	}
+	return digits == size * 2 && set;
 }
 
-/* The window at the beginning of the chain, as far as it is known. */
-static int64_t root_of(const struct profile *profile, const struct profile_window *window)
+/*
+ * The trace of a window: what it or a window that it was made for had in its header; else it is
+ * made from the one at the beginning of the chain, as far as that is known.
+ */
+static struct trace_id trace_of(const struct traces *traces, const struct profile_window *window)
 {
-	int most = MOST_PARENTS;
+	const struct profile *profile = traces->profile;
+	struct trace_id id;
+	uint64_t root;
 
-	while (window->parent != PROFILE_NONE && --most)
-		window = &profile->windows[window->parent];
-	return window->parent_id ? window->parent_id : window->id;
+	for (int most = MOST_PARENTS;; window = &profile->windows[window->parent]) {
+		if (take_digits(window->trace, id.bytes, TRACE_BYTES) ||
+		    take_digits(window->request_id, id.bytes, TRACE_BYTES))
+			return id;
+		if (window->parent == PROFILE_NONE || !--most)
+			break;
+	}
+	root = (uint64_t)(window->parent_id ? window->parent_id : window->id);
+	make_id(traces, root, 1, id.bytes);
+	make_id(traces, root, 2, id.bytes + SPAN_BYTES);
+	return id;
 }
 
-static void put_trace_id(struct traces *traces, const struct profile_window *window)
+static void add_link(struct traces *traces, const struct trace_id *trace,
+		     const struct span_id *span)
 {
-	uint64_t root = (uint64_t)root_of(traces->profile, window);
-	const uint64_t words[2] = { id_of(traces, root, 1), id_of(traces, root, 2) };
-
-	put_id(&traces->span, SPAN_TRACE, words, 2);
+	proto__bytes(&traces->part, LINK_TRACE, trace->bytes, TRACE_BYTES);
+	proto__bytes(&traces->part, LINK_SPAN, span->bytes, SPAN_BYTES);
+	proto__message(&traces->span, SPAN_LINKS, &traces->part);
 }
 
 /* --- attributes ------------------------------------------------------------------------------- */
@@ -177,6 +220,7 @@ static void add_attributes(struct traces *traces, const struct profile_window *w
 	add_text(traces, "gapless.text", window->text);
 	add_text(traces, "gapless.status", class->status);
 	add_text(traces, "gapless.connection", window->ends);
+	add_text(traces, "http.request.header.x-request-id", window->request_id);
 	add_text(traces, "gapless.parent.evidence", window->parent_id ? window->evidence : NULL);
 	add_protocol(traces, class->protocol);
 	if (window->n > 1)
@@ -235,17 +279,42 @@ static bool is_span(const struct profile_window *window)
 	return window->has_details;
 }
 
+/*
+ * The window that it was made for, if that is a span of the same trace; else what its header says.
+ * A parent that is not a span would look like a span that was lost.
+ */
+static void put_parent(struct traces *traces, const struct profile_window *window,
+		       const struct trace_id *trace)
+{
+	const struct profile_window *parent =
+		window->parent == PROFILE_NONE ? NULL : &traces->profile->windows[window->parent];
+	struct trace_id other;
+	struct span_id span;
+
+	if (parent && is_span(parent)) {
+		span = span_of(traces, parent->id);
+		other = trace_of(traces, parent);
+		if (!memcmp(&other, trace, sizeof(other))) {
+			proto__bytes(&traces->span, SPAN_PARENT, span.bytes, SPAN_BYTES);
+			return;
+		}
+		add_link(traces, &other, &span);
+	}
+	if (take_digits(window->trace_span, span.bytes, SPAN_BYTES) && window->trace)
+		proto__bytes(&traces->span, SPAN_PARENT, span.bytes, SPAN_BYTES);
+}
+
 static void write_span(struct traces *traces, const struct profile_window *window)
 {
 	const struct profile *profile = traces->profile;
 	const struct profile_class *class = &profile->classes[window->class];
+	const struct trace_id trace = trace_of(traces, window);
+	const struct span_id id = span_of(traces, window->id);
 	struct proto *span = &traces->span;
 
-	put_trace_id(traces, window);
-	put_span_id(traces, SPAN_ID, window->id);
-	/* A parent that is not a span would look like a span that was lost. */
-	if (window->parent != PROFILE_NONE && is_span(&profile->windows[window->parent]))
-		put_span_id(traces, SPAN_PARENT, window->parent_id);
+	proto__bytes(span, SPAN_TRACE, trace.bytes, TRACE_BYTES);
+	proto__bytes(span, SPAN_ID, id.bytes, SPAN_BYTES);
+	put_parent(traces, window, &trace);
 	/* Names of spans are few: the text of a request is an attribute. */
 	proto__text(span, SPAN_NAME, *class->name ? class->name : label__window(profile, window));
 	proto__number(span, SPAN_KIND, kind_of(class));

@@ -121,7 +121,8 @@ struct profile_window {
 	int64_t start_ns;           /* where the whole begins */
 	int64_t read_ns, answer_ns; /* 0: unknown, or there is none */
 	int64_t n, left;
-	const char *text, *ends;       /* NULL: unknown */
+	const char *text, *ends;                     /* NULL: unknown */
+	const char *trace, *trace_span, *request_id; /* as in struct windows_one, but never "" */
 	const char *evidence;          /* of the parent; PROFILE_BY_ENDS, or as in windows.def */
 	bool has_details;              /* it was kept; only then it has parts */
 	size_t first_part, part_count; /* only with profile_options.accounts */

@@ -73,6 +73,11 @@ static enum profile_band band_of(const struct windows_service *service, int64_t 
 								      : PROFILE_MIDDLE;
 }
 
+static const char *or_none(const char *text)
+{
+	return text && *text ? text : NULL;
+}
+
 static void fill_window(const struct loader *loader, const struct windows_one *from,
 			struct profile_window *window)
 {
@@ -97,7 +102,10 @@ static void fill_window(const struct loader *loader, const struct windows_one *f
 		.left = from->left,
 		.text = from->text,
 		.ends = from->ends,
-		.evidence = from->evidence && *from->evidence ? from->evidence : NULL,
+		.trace = or_none(from->trace),
+		.trace_span = or_none(from->trace_span),
+		.request_id = or_none(from->request_id),
+		.evidence = or_none(from->evidence),
 		.has_details = from->has_details && from->begin_ns,
 	};
 	if (window->end_ns < window->begin_ns)

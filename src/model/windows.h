@@ -141,6 +141,8 @@ struct windows_one {
 	bool has_details;
 	int64_t parent;                              /* 0: none */
 	const char *evidence, *worker, *text, *ends; /* NULL: unknown, or there is none */
+	/* Hexadecimal digits of traceparent, and x-request-id; NULL or "": unknown, or none. */
+	const char *trace, *trace_span, *request_id;
 };
 
 /* The one that --window asks for. */

@@ -87,7 +87,7 @@ int model_windows__load_chosen(struct windows_loading *loading);
 #define WINDOWS_COLUMNS                                                                            \
 	"w.id, w.class, w.thread, w.ready_ns, w.read_ns, w.answer_ns, w.end_ns, w.n, w.left,"      \
 	" w.weight, w.has_details, w.parent, w.evidence, w.worker, w.text, w.ends, w.after_ns,"    \
-	" w.segments"
+	" w.segments, w.trace, w.trace_span, w.request_id"
 int model_windows__take_one(struct windows_loading *loading, sqlite3_stmt *row,
 			    struct windows_one *ret);
 /* A row of `window_wait`, with the columns of WINDOWS_WAIT_COLUMNS. */

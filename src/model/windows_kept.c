@@ -65,6 +65,9 @@ int model_windows__take_one(struct windows_loading *loading, sqlite3_stmt *row,
 		.ends = load__text(model, row, 15),
 		.after_ns = time_of(row, 16),
 		.segments = time_of(row, 17),
+		.trace = load__text(model, row, 18),
+		.trace_span = load__text(model, row, 19),
+		.request_id = load__text(model, row, 20),
 	};
 
 	one.begin_ns = one.ready_ns ? one.ready_ns : one.read_ns;

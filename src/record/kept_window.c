@@ -82,9 +82,15 @@ static int put_waits(const struct kept_window_to *to, const struct window *windo
 	return err;
 }
 
-int kept_window__put(const struct kept_window_to *to, enum window_protocol protocol,
-		     const struct window_record *record, double weight)
+static const char *text_or_null(const char *text)
 {
+	return *text ? text : NULL;
+}
+
+int kept_window__put(const struct kept_window_to *to, enum window_protocol protocol,
+		     const struct kept_window *kept, double weight)
+{
+	const struct window_record *record = &kept->record;
 	const struct window *window = &record->window;
 	const struct address_ends of = { record->ends.family, record->ends.local, record->ends.peer,
 					 record->ends.local_port, record->ends.peer_port };
@@ -108,6 +114,9 @@ int kept_window__put(const struct kept_window_to *to, enum window_protocol proto
 		.ends = ends,
 		.after_ns = (int64_t)window->after_ns,
 		.segments = window->segments,
+		.trace = text_or_null(kept->ids.trace),
+		.trace_span = text_or_null(kept->ids.span),
+		.request_id = text_or_null(kept->ids.request),
 	};
 	struct recording_window with_text = row;
 	int err;

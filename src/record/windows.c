@@ -35,12 +35,12 @@ struct band {
 	uint64_t unweighted; /* windows that no kept one stands for yet */
 	uint32_t period;
 	uint32_t kept_count;
-	struct window_record *kept[WINDOW_KEPT];
+	struct kept_window *kept[WINDOW_KEPT];
 };
 
 struct slow {
 	size_t count;
-	struct window_record *list[MOST_SLOW];
+	struct kept_window *list[MOST_SLOW];
 };
 
 struct windows {
@@ -153,33 +153,38 @@ static int take_class(struct windows *windows, const struct window_class_record 
 
 /* --- windows that are kept ------------------------------------------------------------------- */
 
-static void drop(struct window_record **place)
+static void drop(struct kept_window **place)
 {
 	free(*place);
 	*place = NULL;
 }
 
-static struct window_record *copy(const struct window_record *record)
+static struct kept_window *copy(const struct window_record *record)
 {
-	struct window_record *kept = malloc(sizeof(*kept));
+	const struct window_headed_record *headed = (const void *)record;
+	struct kept_window *kept = calloc(1, sizeof(*kept));
 
-	if (kept)
-		memcpy(kept, record, sizeof(*kept));
+	if (!kept)
+		return NULL;
+	memcpy(&kept->record, record, sizeof(kept->record));
+	if (record->head.size == sizeof(*headed))
+		request_ids__find(headed->header, sizeof(headed->header), &kept->ids);
 	return kept;
 }
 
-static uint64_t length_of(const struct window *window)
+static uint64_t length_of(const struct window_record *record)
 {
-	return window->end_ns - window->ready_ns;
+	return record->window.end_ns - record->window.ready_ns;
 }
 
 /* Another window takes the place. If a sample belongs to this one, its length is still needed. */
-static int replace(struct windows *windows, struct window_record **place, struct window_record *by)
+static int replace(struct windows *windows, struct kept_window **place, struct kept_window *by)
 {
 	int err = 0;
 
-	if (*place && (*place)->flags & WINDOW_IS_MARKED)
-		err = kept_window__put_bare(windows->recording, &(*place)->window, (*place)->class);
+	if (*place && (*place)->record.flags & WINDOW_IS_MARKED)
+		err = kept_window__put_bare(windows->recording, &(*place)->record.window,
+					    (*place)->record.class);
 	free(*place);
 	*place = by;
 	return err;
@@ -189,7 +194,7 @@ static int take_chosen(struct windows *windows, const struct window_record *reco
 {
 	uint64_t key = (uint64_t)record->class << 32 | record->bucket;
 	struct band *band = map__get(&windows->band_of, key);
-	struct window_record *kept;
+	struct kept_window *kept;
 	uint32_t class, bucket;
 
 	for (uint32_t i = 0; !band && ledger_windows__band(windows->ledger, i, &class, &bucket);
@@ -209,7 +214,7 @@ static int take_chosen(struct windows *windows, const struct window_record *reco
 static int take_slow(struct windows *windows, const struct window_record *record)
 {
 	struct slow *slow = &windows->slow[record->class];
-	struct window_record *kept;
+	struct kept_window *kept;
 	size_t least = 0;
 
 	if (slow->count < MOST_SLOW) {
@@ -220,9 +225,9 @@ static int take_slow(struct windows *windows, const struct window_record *record
 		return 0;
 	}
 	for (size_t i = 1; i < MOST_SLOW; i++)
-		if (length_of(&slow->list[i]->window) < length_of(&slow->list[least]->window))
+		if (length_of(&slow->list[i]->record) < length_of(&slow->list[least]->record))
 			least = i;
-	if (length_of(&record->window) <= length_of(&slow->list[least]->window))
+	if (length_of(record) <= length_of(&slow->list[least]->record))
 		return record->flags & WINDOW_IS_MARKED
 			       ? kept_window__put_bare(windows->recording, &record->window,
 						       record->class)
@@ -263,7 +268,8 @@ int windows__take(void *context, const struct wire_head *head)
 	    head->size == sizeof(struct window_class_record))
 		return take_class(windows, (const void *)head);
 	if (head->version == 1 && head->kind == WINDOW_KEPT_ONE &&
-	    head->size == sizeof(struct window_record))
+	    (head->size == sizeof(struct window_record) ||
+	     head->size == sizeof(struct window_headed_record)))
 		return take_kept(windows, (const void *)head);
 	if (head->version == 1 && head->kind == WINDOW_MARKED &&
 	    head->size == sizeof(struct window_marked_record))
@@ -334,12 +340,11 @@ static int write_band(struct windows *windows, uint32_t number, int64_t from, in
 	return err;
 }
 
-static int put_kept(const struct windows *windows, const struct window_record *record,
-		    double weight)
+static int put_kept(const struct windows *windows, const struct kept_window *kept, double weight)
 {
 	const struct kept_window_to to = { windows->recording, windows->collect };
 
-	return kept_window__put(&to, windows->protocol_of[record->class], record, weight);
+	return kept_window__put(&to, windows->protocol_of[kept->record.class], kept, weight);
 }
 
 /* Writes the windows of the band that were kept in the period that ended. */
@@ -363,8 +368,8 @@ static int write_kept(struct windows *windows, struct band *band)
 
 static int by_length(const void *left, const void *right)
 {
-	uint64_t a = length_of(&(*(struct window_record *const *)left)->window);
-	uint64_t b = length_of(&(*(struct window_record *const *)right)->window);
+	uint64_t a = length_of(&(*(struct kept_window *const *)left)->record);
+	uint64_t b = length_of(&(*(struct kept_window *const *)right)->record);
 
 	return a < b ? 1 : a > b ? -1 : 0;
 }
@@ -378,7 +383,7 @@ static int write_slow(struct windows *windows, size_t class)
 
 	qsort(slow->list, slow->count, sizeof(*slow->list), by_length);
 	if (slow->count == MOST_SLOW)
-		windows->slow_ns[class] = length_of(&slow->list[MOST_SLOW - 1]->window);
+		windows->slow_ns[class] = length_of(&slow->list[MOST_SLOW - 1]->record);
 	else
 		windows->slow_ns[class] = least_ns - least_ns / 8;
 	for (size_t i = 0; i < slow->count && !err; i++) {

@@ -204,7 +204,7 @@ const char schema__sql[] =
 	"CREATE TABLE window(id INTEGER PRIMARY KEY, class INT, thread INT, ready_ns INT,"
 	" read_ns INT, answer_ns INT, end_ns INT, n INT, left INT, weight REAL, has_details INT,"
 	" parent INT, evidence TEXT, worker TEXT, text TEXT, ends TEXT, after_ns INT,"
-	" segments INT);"
+	" segments INT, trace TEXT, trace_span TEXT, request_id TEXT);"
 	"CREATE TABLE window_part(window INT, part TEXT, state INT, ns INT,"
 	" PRIMARY KEY(window, part, state)) WITHOUT ROWID;"
 	"CREATE TABLE window_wait(window INT, state INT, object INT, by INT, evidence TEXT,"

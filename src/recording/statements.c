@@ -128,7 +128,7 @@ const char *const writer__sql[SQL_COUNT] = {
 		" UPDATE SET slice_from = min(slice_from, excluded.slice_from),"
 		" ns = ns + excluded.ns",
 	[SQL_WINDOW] = "INSERT OR REPLACE INTO window VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
-		       " ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+		       " ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
 	[SQL_WINDOW_PART] = "INSERT OR REPLACE INTO window_part VALUES(?1, ?2, ?3, ?4)",
 	[SQL_WINDOW_WAIT] = "INSERT INTO window_wait VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[SQL_DROP + RECORDING_DROP_STACK] = "DELETE FROM stack WHERE id = ?1",

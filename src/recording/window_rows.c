@@ -32,7 +32,8 @@ int window_rows__put(struct recording *recording, const struct recording_window 
 		       number(window->left), real(window->weight), number(window->has_details),
 		       number(window->parent), text(window->evidence), text(window->worker),
 		       text(window->text), text(window->ends), number(window->after_ns),
-		       number(window->segments));
+		       number(window->segments), text(window->trace), text(window->trace_span),
+		       text(window->request_id));
 }
 
 int window_rows__add_part(struct recording *recording, const struct recording_window_part *part)

@@ -54,6 +54,7 @@ struct recording_window {
 	const char *ends;     /* "127.0.0.1:8080 ↔ 127.0.0.1:4242"; NULL: none */
 	int64_t after_ns;     /* work after the last byte, not part of it */
 	int64_t segments;
+	const char *trace, *trace_span, *request_id; /* NULL: none; see record/request_ids.h */
 };
 int window_rows__put(struct recording *recording, const struct recording_window *window);
 

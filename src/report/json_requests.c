@@ -296,6 +296,8 @@ static json_t *one_json(const struct model *model, const struct windows_one *one
 	json_object_set_new(object, "worker", text_or_null(one->worker));
 	json_object_set_new(object, "text", text_or_null(one->text));
 	json_object_set_new(object, "ends", text_or_null(one->ends));
+	json_object_set_new(object, "trace", text_or_null(one->trace));
+	json_object_set_new(object, "request_id", text_or_null(one->request_id));
 	return object;
 }
 

@@ -70,6 +70,21 @@ static void print_times(const struct printer *printer, const struct windows_one 
 	print_line(printer, text);
 }
 
+/* By which other tools know it. */
+static void print_ids(const struct printer *printer, const struct windows_one *one)
+{
+	char text[PRINTER_LINE] = "";
+
+	if (one->trace && *one->trace)
+		words__say(text, sizeof(text), "trace %s",
+			   words__clean(one->trace, TEXT_COLUMNS).text);
+	if (one->request_id && *one->request_id)
+		words__say(text, sizeof(text), "%sx-request-id %s", *text ? ", " : "",
+			   words__clean(one->request_id, TEXT_COLUMNS).text);
+	if (*text)
+		print_line(printer, text);
+}
+
 /* What is known besides its length, as clauses. */
 static void print_facts(const struct printer *printer, const struct windows_one *one)
 {
@@ -227,6 +242,7 @@ void printer__window(const struct printer *printer)
 	fputc('\n', printer->out);
 	print_service(printer, one);
 	print_times(printer, one);
+	print_ids(printer, one);
 	print_facts(printer, one);
 	print_parts(printer, chosen);
 	print_waits(printer, chosen);

@@ -6,6 +6,7 @@
 
 #include "../http2_walk.h"
 #include "ledger/windows/protocols.h"
+#include "record/request_ids.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -87,6 +88,16 @@ static void step_redis(const uint8_t *data, size_t size)
 		abort();
 }
 
+static void find_ids(const uint8_t *data, size_t size)
+{
+	struct request_ids ids;
+
+	request_ids__find((const char *)data, size, &ids);
+	if (strlen(ids.trace) % (REQUEST_TRACE_SIZE - 1) ||
+	    strlen(ids.span) % (REQUEST_SPAN_SIZE - 1))
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct mysql mysql = {};
@@ -110,5 +121,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	parse_headers(data, size);
 	step_mysql(data, size, cut);
 	step_redis(data, size);
+	find_ids(data, size);
 	return 0;
 }

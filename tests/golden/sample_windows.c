@@ -12,6 +12,10 @@
 
 enum { ORDERS = 1, OTHERS, REFUSED, QUERIES };
 
+/* Windows with ids in their headers. */
+#define TRACED     400
+#define IDENTIFIED 401
+
 /* When a kept window begins. */
 static int64_t begin_of(int64_t id)
 {
@@ -39,6 +43,11 @@ static void keep(struct recording *recording, const struct sample_windows *windo
 		.text = "GET /orders/17",
 		.ends = "127.0.0.1:8080 ↔ 127.0.0.1:41000",
 		.segments = 1,
+		.trace = id == TRACED ? "4bf92f3577b34da6a3ce929d0e0e4736" : NULL,
+		.trace_span = id == TRACED ? "00f067aa0ba902b7" : NULL,
+		.request_id = id == TRACED       ? "order-17"
+			      : id == IDENTIFIED ? "7d444840-9dc0-11d1-b245-5ffdce74fad2"
+						 : NULL,
 	};
 
 	assert_int_equal(window_rows__put(recording, &window), 0);

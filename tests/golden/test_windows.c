@@ -152,7 +152,8 @@ static void both_halves_of_a_request_are_joined(void **state)
 	execute(both,
 		"INSERT INTO window SELECT 600 + n.i, 2, 4, w.ready_ns + 1000000 + n.i % 2 * 2000000,"
 		" 0, 0, w.end_ns + n.i % 2 * 2000000, 1, 0, 1, 1, 0, '', '', 'SELECT',"
-		" '10.0.0.2:5432 ↔ 10.0.0.1:4000' || (2 + n.i / 2), 0, 1"
+		" '10.0.0.2:5432 ↔ 10.0.0.1:4000' || (2 + n.i / 2), 0, 1,"
+		" NULL, NULL, NULL"
 		" FROM window w, (SELECT 0 i UNION SELECT 1 UNION SELECT 2) n WHERE w.id = 500");
 	assert_int_equal(profile__load(both, &(struct profile_options) {}, &profile), 0);
 	for (size_t i = 0; i < profile->window_count; i++) {
@@ -253,7 +254,8 @@ static void windows_beyond_the_room_are_counted_and_stood_for(void **state)
 	execute(crowded, "WITH RECURSIVE n(i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE"
 			 " i < 20999) INSERT INTO window SELECT i, w.class, w.thread,"
 			 " w.ready_ns + i * 1000, w.read_ns + i * 1000, w.answer_ns + i * 1000,"
-			 " w.end_ns + i * 1000, w.n, w.left, 2, 1, 0, '', '', 'GET /', NULL, 0, 1"
+			 " w.end_ns + i * 1000, w.n, w.left, 2, 1, 0, '', '', 'GET /', NULL, 0, 1,"
+			 " NULL, NULL, NULL"
 			 " FROM n, window w WHERE w.id = 200");
 	page = document(crowded);
 	weights = json_object_get(part_of(page, "kept"), "weight");

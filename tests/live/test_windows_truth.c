@@ -73,6 +73,12 @@ static void a_handler_that_sleeps_in_1_of_50_requests(void **state)
 						       " JOIN state s ON s.id = p.state"
 						       " WHERE p.part = 'own' AND s.cause = 'sleep'"),
 			4);
+	/* Both sides: the one that asks and the one that serves. */
+	assert_int_equal(trial__ask(path, "SELECT count(*) FROM window WHERE has_details"
+					  " AND NOT coalesce(request_id = 'order-17'"
+					  " AND trace = '4bf92f3577b34da6a3ce929d0e0e4736'"
+					  " AND trace_span = '00f067aa0ba902b7', 0)"),
+			 0);
 	done();
 }
 

@@ -448,6 +448,7 @@ static __always_inline void clear_window(struct socket_window *socket)
 		window->waits[i].ns = 0;
 	window->answer_ns = window->after_ns = window->parent = 0;
 	window->left = window->segments = 0;
+	window->header = 0;
 	window->evidence = window->worker = 0;
 	if (socket->has_after)
 		__builtin_memset(socket->after, 0, sizeof(socket->after));

@@ -4,6 +4,7 @@
 
 #include "ledger/windows/ends.bpf.h"
 #include "ledger/windows/handover.bpf.h"
+#include "ledger/windows/request_header.bpf.h"
 #include "ledger/windows/requests.bpf.h"
 #include "ledger/windows/shared.bpf.h"
 
@@ -51,6 +52,16 @@ static __always_inline __u64 take_ready(struct talk *talk)
 	return ready_ns;
 }
 
+/* A request begins. */
+static __always_inline void looks_for_ids(const struct exchange *of)
+{
+	const struct message *message = of->message;
+
+	if (of->socket->protocol == WINDOW_PROTOCOL_HTTP && message->address &&
+	    message->first > WINDOW_TEXT_BYTES && !without_text)
+		note_header(&of->socket->window, of->place, message->address, message->first);
+}
+
 /* --- the side that serves --------------------------------------------------------------------- */
 
 static __always_inline void request_comes(const struct exchange *of)
@@ -79,6 +90,7 @@ static __always_inline void request_comes(const struct exchange *of)
 		server_begins(socket, of->worker, of->thread, ready_ns, of->now);
 		socket->window.n = message->requests;
 		note_text(socket, message);
+		looks_for_ids(of);
 		starts_working(of);
 		return;
 	}
@@ -424,6 +436,7 @@ static __always_inline void request_goes(const struct exchange *of)
 	socket->window.n = message->requests;
 	socket->cursor_ns = message->ready_ns;
 	note_text(socket, message);
+	looks_for_ids(of);
 	note_parent(of);
 }
 

@@ -17,10 +17,10 @@
 
 #include "ledger/kernel/talk.bpf.h"
 #include "ledger/windows/fold.h"
+#include "ledger/windows/kept.bpf.h"
 #include "ledger/windows/windows.h"
 
 const volatile bool with_requests; /* not only calls */
-const volatile bool without_text;  /* no text of requests leaves the kernel */
 
 enum window_phase {
 	PHASE_NONE,     /* no window */
@@ -99,22 +99,8 @@ struct {
 	__type(value, __u32);
 } windows_classes SEC(".maps");
 
-/* A band: which windows it has, and how many were offered to its places in this period. */
-struct window_band_info {
-	__u32 class, bucket;
-	__u32 period, offered;
-};
-
 #define WINDOW_BAND_KEYS (WINDOW_CLASSES * HISTOGRAM_BUCKETS)
 __u32 windows_band_of[WINDOW_BAND_KEYS]; /* by class and bucket; 0: none yet */
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, WINDOW_BANDS);
-	__type(key, __u32);
-	__type(value, struct window_band_info);
-} windows_band_infos SEC(".maps");
 
 /* [CPU][band], mapped by user space. */
 struct {
@@ -125,28 +111,9 @@ struct {
 	__type(value, struct window_band);
 } windows_bands SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 2 * 1024 * 1024);
-} windows_ring SEC(".maps");
-
-__u64 windows_counts[WINDOW_COUNTS];
 __u64 windows_last_serial;
 __u32 windows_last_class; /* numbers begin with 1; 0 is for all that have no room */
 __u32 windows_last_band;  /* likewise */
-/* User space increments the period about once a second, and sets the others then. */
-__u32 windows_period;
-__u32 windows_places = WINDOW_KEPT; /* of each band in a period */
-__u64 windows_slow_ns[WINDOW_CLASSES];
-__u32 windows_slow_sent[WINDOW_CLASSES];
-
-#define WINDOWS_SLOW_SENT 32 /* of a class in a period */
-
-static __always_inline void count_window(enum window_count what, __u64 n)
-{
-	__sync_fetch_and_add(&windows_counts[what], n);
-}
-
 /* --- the cursor ------------------------------------------------------------------------------ */
 
 static __always_inline __u64 *columns_of(struct socket_window *socket)
@@ -194,11 +161,6 @@ static __always_inline void fold_after(struct socket_window *socket)
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-static __always_inline struct window_band_info *band_info(__u32 band)
-{
-	return bpf_map_lookup_elem(&windows_band_infos, &band);
-}
-
 /* The band of these windows. 0: there is no room. */
 static __noinline __u32 band_of(__u32 class, __u32 bucket)
 {
@@ -243,87 +205,6 @@ static __always_inline void sum_up(const struct window *window, __u32 band)
 			__sync_fetch_and_add(&sums->ns[i], window->ns[i]);
 	__sync_fetch_and_add(&sums->n, window->n);
 	__sync_fetch_and_add(&sums->count, 1);
-}
-
-/*
- * Whether the window is one of those that are kept. Each window of a band has the same chance
- * (algorithm R): the first `windows_places` take a place each, the k-th one of them with the chance
- * windows_places / k. User space replaces what was in the place.
- */
-struct choice {
-	__u32 flags; /* enum window_record_flags; 0: it is not kept */
-	__u32 bucket, place, period;
-};
-
-static __always_inline void choose(__u32 band, struct choice *choice)
-{
-	struct window_band_info *info = band_info(band);
-	__u32 period = windows_period, was, k, place;
-
-	if (!info)
-		return;
-	was = info->period;
-	if (was != period && __sync_val_compare_and_swap(&info->period, was, period) == was)
-		info->offered = 0;
-	k = __sync_fetch_and_add(&info->offered, 1);
-	place = k < windows_places ? k : bpf_get_prandom_u32() % (k + 1);
-	if (place >= windows_places)
-		return;
-	choice->place = place;
-	choice->period = period;
-	choice->flags = WINDOW_IS_CHOSEN;
-}
-
-static __always_inline bool is_slow_window(__u32 class, __u64 ns)
-{
-	class &= WINDOW_CLASSES - 1;
-	return ns >= windows_slow_ns[class] && windows_slow_sent[class] < WINDOWS_SLOW_SENT &&
-	       __sync_fetch_and_add(&windows_slow_sent[class], 1) < WINDOWS_SLOW_SENT;
-}
-
-static __noinline int send_window(const struct window *window, const struct window_ends *ends,
-				  __u32 class, const struct choice *choice)
-{
-	struct window_record *record = bpf_ringbuf_reserve(&windows_ring, sizeof(*record), 0);
-
-	if (!record) {
-		count_window(WINDOWS_UNSENT, 1);
-		return 0;
-	}
-	__builtin_memset(record, 0, __builtin_offsetof(struct window_record, window));
-	wire_head_at(&record->head, sizeof(*record), WINDOW_KEPT_ONE, 1, window->end_ns);
-	record->class = class;
-	record->flags = choice->flags;
-	record->bucket = choice->bucket;
-	record->place = choice->place;
-	record->period = choice->period;
-	if (ends)
-		record->ends = *ends;
-	bpf_probe_read_kernel(&record->window, sizeof(record->window), window);
-	if (without_text)
-		__builtin_memset(record->window.text, 0, WINDOW_TEXT_BYTES);
-	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-	return 0;
-}
-
-static __noinline int send_marked(const struct window *window, __u32 class)
-{
-	struct window_marked_record *record =
-		bpf_ringbuf_reserve(&windows_ring, sizeof(*record), 0);
-
-	if (!record) {
-		count_window(WINDOWS_UNSENT, 1);
-		return 0;
-	}
-	wire_head_at(&record->head, sizeof(*record), WINDOW_MARKED, 1, window->end_ns);
-	record->serial = window->serial;
-	record->thread = window->thread;
-	record->ready_ns = window->ready_ns;
-	record->parent = window->parent;
-	record->class = class;
-	record->pad = 0;
-	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-	return 0;
 }
 
 /* The window is complete: counts it. `ends`: NULL for a call. */

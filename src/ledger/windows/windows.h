@@ -34,8 +34,10 @@ enum window_part { WINDOW_PARTS(WINDOW_PART_OF) WINDOW_PART_COUNT };
 #define WINDOW_COLUMN(part) (SLOT_COUNT + WINDOW_PART_##part)
 
 #define WINDOW_TEXT_BYTES 64
-#define WINDOW_WAITS      4
-#define WINDOW_CLASSES    64
+/* Of the header of an HTTP request, which is looked at for ids and not kept. */
+#define WINDOW_HEADER_BYTES 1024
+#define WINDOW_WAITS        4
+#define WINDOW_CLASSES      64
 /* Bands that have room: a band has the windows of one class whose lengths are in one bucket. */
 #define WINDOW_BANDS 2048
 /* Places for windows of one band and period, see kept.bpf.h. */
@@ -98,7 +100,7 @@ struct window {
 	__u32 segments;
 	__u8 evidence; /* of the parent, enum window_evidence */
 	__u8 worker;   /* how the thread that answered is known to have worked for it, likewise */
-	__u8 pad[2];
+	__u16 header;  /* 1 + its place, see request_header.bpf.h; 0: there is none */
 	__u64 ns[WINDOW_COLUMNS];
 	struct window_wait waits[WINDOW_WAITS]; /* the longest; ns 0: none */
 	char text[WINDOW_TEXT_BYTES];           /* begin of the request; may not end with NUL */
@@ -137,6 +139,12 @@ struct window_record {
 	__u32 pad;
 	struct window_ends ends;
 	struct window window;
+};
+
+/* The same, with the begin of its header; it may not end with NUL. */
+struct window_headed_record {
+	struct window_record record;
+	char header[WINDOW_HEADER_BYTES];
 };
 
 /* The same without details. */

@@ -90,7 +90,9 @@ static void ask_plainly(void)
 	int fd = connect_to(&address);
 
 	for (int i = 0; i < 200; i++) {
-		ask(fd, "/sleeps");
+		say(fd, "GET /sleeps HTTP/1.1\r\nHost: here\r\nX-Request-Id: order-17\r\n"
+			"TraceParent:  00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n"
+			"\r\n");
 		expect(fd, "\nok\n");
 	}
 }
