@@ -63,6 +63,8 @@ static void refuse(int refused, const char *list)
 			       WORKLOAD("split", "100"), &log);
 	unsetenv("GAPLESS_TEST_REFUSE");
 	assert_closes(report);
+	/* Requests too go on. */
+	assert_non_null(json_object_get(json_object_get(report, "quality"), "windows_lost"));
 	for (int i = 0; i < SIGNAL_COUNT; i++) {
 		bool is_named = !strcmp(list, "all") || strstr(list, names[i]);
 

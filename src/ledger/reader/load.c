@@ -303,14 +303,34 @@ static int try_to_load(struct ledger *ledger, const struct ledger_options *optio
 	return err ? err : ledger_bpf__load(ledger->skel);
 }
 
+/* Law 5: what was refused may be windows. If it was not, *options still has them. */
+static int try_to_load_without_windows(struct ledger *ledger, struct ledger_options *options,
+				       struct features *features)
+{
+	int err;
+
+	loader__replay();
+	options->requests = false;
+	err = try_to_load(ledger, options, features);
+	if (err) {
+		options->requests = true;
+		return err;
+	}
+	log_warning("requests and calls cannot be told apart: this kernel refused the programs "
+		    "[see 'gapless doctor']; continuing without them");
+	return 0;
+}
+
 /* Law 5: adds one signal after the other, and goes without those that this kernel refuses. */
-static int load_one_by_one(struct ledger *ledger, const struct ledger_options *options,
+static int load_one_by_one(struct ledger *ledger, struct ledger_options *options,
 			   struct features *features)
 {
 	int err;
 
 	parts__switch_all(options->parts, false);
 	err = try_to_load(ledger, options, features);
+	if (err && options->requests)
+		err = try_to_load_without_windows(ledger, options, features);
 	for (struct part *part = options->parts; !err && part->signal; part++) {
 		if (part->is_impossible)
 			continue;
@@ -328,21 +348,6 @@ static int load_one_by_one(struct ledger *ledger, const struct ledger_options *o
 	return err;
 }
 
-/* Law 5: what was refused may be windows. */
-static int try_to_load_without_windows(struct ledger *ledger, const struct ledger_options *options,
-				       struct features *features)
-{
-	int err;
-
-	loader__replay();
-	err = try_to_load(ledger, options, features);
-	if (err)
-		return err;
-	log_warning("requests and calls cannot be told apart: this kernel refused the programs "
-		    "[see 'gapless doctor']; continuing without them");
-	return 0;
-}
-
 int parts__load(struct ledger *ledger, const struct ledger_options *options,
 		struct features *features)
 {
@@ -355,10 +360,8 @@ int parts__load(struct ledger *ledger, const struct ledger_options *options,
 	parts__switch_all(all.parts, true);
 	all.requests = all.requests && all.full && !all.by_class;
 	err = try_to_load(ledger, &all, features);
-	if (err && all.requests) {
-		all.requests = false;
+	if (err && all.requests)
 		err = try_to_load_without_windows(ledger, &all, features);
-	}
 	if (err && parts__any(all.parts))
 		err = load_one_by_one(ledger, &all, features);
 	if (err) {

@@ -89,7 +89,7 @@ static __always_inline void functions_enter(struct pt_regs *ctx, __u32 site, __u
 	frame->object[1] = caller.numbers[1];
 	frame->site = site;
 	stack->depth = at + 1;
-	if (flags & FUNCTIONS_IS_WINDOW)
+	if (with_windows && flags & FUNCTIONS_IS_WINDOW)
 		call_window_begins(at);
 	frame->begin_ns = bpf_ktime_get_ns();
 }
@@ -308,7 +308,7 @@ int functions_on_return(struct pt_regs *ctx)
 	if (!frame || frame->sp != sp || frame->site != number)
 		return 0;
 	stack->depth--;
-	if (site->flags & FUNCTIONS_IS_WINDOW)
+	if (with_windows && site->flags & FUNCTIONS_IS_WINDOW)
 		call_window_ends(stack->depth, site->place);
 	functions_finish(frame, now, PT_REGS_RC(ctx), site, &who);
 	return 0;
