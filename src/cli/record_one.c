@@ -283,7 +283,9 @@ static int fill(struct record_options *options, const char *path, uint64_t numbe
 		err = begin(options, number, run, child);
 	*ret_begun = !err;
 	if (err == -ENOSPC || err == -EIO)
-		say_failure(recording, path, err);
+		log_error("'%s' cannot be written: %s%s%s; nothing was recorded", path,
+			  strerror(-err), err == -EIO ? ": " : "",
+			  err == -EIO ? recording__error(recording) : "");
 	if (err)
 		return err;
 	say_begin(options, path, number);

@@ -275,7 +275,7 @@ static void an_existing_file_is_kept_unless_forced(void **state)
 static int mount_small_disk(void **state)
 {
 	mkdir(FULL_DIR, 0700);
-	return mount("tmpfs", FULL_DIR, "tmpfs", 0, "size=256k");
+	return mount("tmpfs", FULL_DIR, "tmpfs", 0, "size=512k");
 }
 
 static int unmount_small_disk(void **state)
