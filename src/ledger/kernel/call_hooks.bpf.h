@@ -115,6 +115,9 @@ static __always_inline void enters_here(struct here *here, struct task_struct *c
 	} else {
 		here->nr = nr;
 		here->kernel_count++;
+		/* Requests need the begin of those calls that concern them. */
+		if (with_requests && talk_kind(nr))
+			here->call_ns = now ? now : bpf_ktime_get_ns();
 		parts_at_enter(&here->who, nr, 0);
 		now = 0;
 	}
