@@ -82,6 +82,26 @@ static void a_handler_that_sleeps_in_1_of_50_requests(void **state)
 	done();
 }
 
+/* Between two requests, their thread sleeps and makes many calls that are not timed. */
+static void a_request_begins_with_its_own_call_where_few_are_timed(void **state)
+{
+	const char *asked = "c.kind = 'client' AND c.name = 'GET /sleeps'";
+	int64_t client_ns, server_ns;
+
+	trial__path(path, sizeof(path));
+	trial__record_at(path, ARGS("--budget", "0.01%"), WORKLOAD("known", "sleeps"), &logged);
+	client_ns = windows__length_ns(path, asked);
+	server_ns = windows__length_ns(path, IS("GET /sleeps"));
+	print_message("# asked for %" PRId64 " us, served for %" PRId64 " us\n", client_ns / 1000,
+		      server_ns / 1000);
+	assert_windows(path, "count", asked, 200, 200);
+	assert_windows_add_up(path);
+	assert_true(client_ns >= server_ns);
+	if (!is_emulated())
+		assert_true(client_ns < server_ns + 200 * MS / 4);
+	done();
+}
+
 static void threads_of_a_convoy_wait_for_its_lock(void **state)
 {
 	int64_t lock_ns, ready_ns, known;
@@ -209,6 +229,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_handler_that_sleeps_in_1_of_50_requests),
+		cmocka_unit_test(a_request_begins_with_its_own_call_where_few_are_timed),
 		HERE(threads_of_a_convoy_wait_for_its_lock),
 		cmocka_unit_test(another_server_that_delays_is_the_part_downstream),
 		cmocka_unit_test(requests_that_share_a_connection_wait_for_it),

@@ -40,6 +40,17 @@ int64_t windows__state_ns(const char *path, const char *where, const char *state
 	return trial__ask(path, sql);
 }
 
+int64_t windows__length_ns(const char *path, const char *where)
+{
+	char sql[512];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT ifnull(sum(CASE t.part WHEN 'overlap' THEN -t.ns ELSE t.ns END), 0)"
+		 " FROM window_time t JOIN window_class c ON c.id = t.class WHERE %s",
+		 where);
+	return trial__ask(path, sql);
+}
+
 #define LENGTH "(w.end_ns - w.ready_ns)"
 #define PARTS                                                                                      \
 	"ifnull((SELECT sum(CASE p.part WHEN 'overlap' THEN -p.ns ELSE p.ns END)"                  \
