@@ -78,6 +78,8 @@ struct group_work {
 	int64_t busy_ns;      /* running, ready and held up */
 	uint32_t first_place; /* + 1; 0: none */
 	size_t idle_threads;
+	int64_t ticks,
+		request_ticks; /* samples of running; of these, while it worked for a request */
 };
 
 /* Waits of one group in one state with one user-space path. */
@@ -86,13 +88,14 @@ struct place {
 	const struct model_state *state;
 	int64_t returns; /* how often an event ended such a wait */
 	int64_t weight_ns, sibling_ns, timer_ns;
-	bool asked;     /* waits for an answer, by the socket */
-	bool is_cut;    /* at least one stack was not complete */
-	bool hand_over; /* threads that wait here end each other's waits */
-	bool paced;     /* a timer ends the waits, always after the same time */
-	bool candidate; /* may be a home */
-	bool home;      /* a home, or the inner end of one if its stacks are not complete */
-	uint32_t next;  /* the next place of its group + 1; 0: none */
+	int64_t request_ns; /* of weight_ns: while the thread worked for a request */
+	bool asked;         /* waits for an answer, by the socket */
+	bool is_cut;        /* at least one stack was not complete */
+	bool hand_over;     /* threads that wait here end each other's waits */
+	bool paced;         /* a timer ends the waits, always after the same time */
+	bool candidate;     /* may be a home */
+	bool home;          /* a home, or the inner end of one if its stacks are not complete */
+	uint32_t next;      /* the next place of its group + 1; 0: none */
 };
 
 struct cause; /* causes.h */

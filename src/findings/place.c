@@ -14,6 +14,9 @@
 #define TIMER_PERCENT     80
 #define LEAST_TIMED       3
 #define TIMED_SPREAD      0.15
+#define LEAST_TICKS       10
+#define REQUEST_PERCENT   50 /* of the running time: more is between requests than it seems */
+#define WITHIN_PERCENT    10
 
 /* The length of a wait that a timer ended. */
 struct timed {
@@ -95,6 +98,16 @@ static uint64_t thread_key(const struct analysis *analysis, const struct model_t
 	return (uint64_t)thread_index(analysis, thread) << 32 | place;
 }
 
+/* What a thread does after the answer may be anything. */
+static bool is_in_request(const struct model *model, const struct model_sample *sample)
+{
+	const struct windows_one *window =
+		sample->window ? model_windows__find(&model->windows, sample->window) : NULL;
+
+	return window && window->class && sample->time_ns <= window->end_ns &&
+	       window_words__find_kind(window->class->kind) == WORDS_KIND_SERVER;
+}
+
 static int add_sample(struct analysis *analysis, struct map *known, struct map *waiters, size_t i)
 {
 	const struct model_sample *sample = &analysis->model->samples[i];
@@ -105,6 +118,8 @@ static int add_sample(struct analysis *analysis, struct map *known, struct map *
 	if ((sample->by || sample->ended == ENDED_EVENT) && !by_timer(sample))
 		place->returns += sample->count;
 	place->weight_ns += sample->weight_ns;
+	if (is_in_request(analysis->model, sample))
+		place->request_ns += sample->weight_ns;
 	if (by_timer(sample))
 		place->timer_ns += sample->weight_ns;
 	place->is_cut |= !sample->whole;
@@ -184,13 +199,37 @@ static bool may_be_home(const struct model_state *state)
 	}
 }
 
+static void add_tick(struct analysis *analysis, const struct model_sample *sample)
+{
+	struct group_work *group = &analysis->groups[group_index(analysis, sample->thread->group)];
+
+	group->ticks += sample->count;
+	if (is_in_request(analysis->model, sample))
+		group->request_ticks += sample->count;
+}
+
+/*
+ * The threads run for requests only, and wait here when they have none: a pool whose threads wake
+ * each other. Where requests are handed over, it is not known meanwhile for which one a thread
+ * runs.
+ */
+static bool is_between_requests(const struct analysis *analysis, const struct place *place)
+{
+	const struct group_work *group = &analysis->groups[place->group];
+
+	return group->ticks >= LEAST_TICKS &&
+	       model__reaches(group->request_ticks, group->ticks, REQUEST_PERCENT) &&
+	       !model__reaches(place->request_ns, place->weight_ns, WITHIN_PERCENT);
+}
+
 static void judge_place(struct analysis *analysis, struct place *place)
 {
 	const struct path *path = analysis__path(analysis, place->node);
 
 	place->hand_over = !(path->flags & KNOWN_CARRIER) && place->node &&
 			   place->state->slot == SLOT_WAIT_LOCK &&
-			   model__reaches(place->sibling_ns, place->weight_ns, HAND_OVER_PERCENT);
+			   model__reaches(place->sibling_ns, place->weight_ns, HAND_OVER_PERCENT) &&
+			   !is_between_requests(analysis, place);
 	place->candidate = may_be_home(place->state) && place->node && !place->asked &&
 			   !place->is_cut && !place->hand_over && !path->lock &&
 			   !(path->flags & KNOWN_SLEEP) && place->returns >= LEAST_RETURNS &&
@@ -205,7 +244,11 @@ int place__find(struct analysis *analysis)
 	for (size_t i = 0; i < analysis->model->sample_count; i++) {
 		const struct model_sample *sample = &analysis->model->samples[i];
 
-		if (!is_wait(sample->state) || !sample->thread->group)
+		if (!sample->thread->group)
+			continue;
+		if (sample->tick && sample->state->kind == KIND_RUN)
+			add_tick(analysis, sample);
+		if (!is_wait(sample->state))
 			continue;
 		err = add_sample(analysis, &known, &waiters, i);
 		if (err)

@@ -19,15 +19,16 @@
 #define OBJECT_COLUMNS 60
 #define KIND_COLUMNS   20
 
+#define SHARED_WORDS                                                                               \
+	"because they waited for another server's answer on a connection that they share (inferred)"
+
 static const char *const because[WORDS_PARTS] = {
 	[WORDS_PART_QUEUED_ASLEEP] = "because the thread that read them was asleep",
 	[WORDS_PART_QUEUED_READY] = "because the thread that read them had no CPU",
 	[WORDS_PART_QUEUED_BUSY] = "because the thread that read them served other requests first",
 	[WORDS_PART_QUEUED_READ] = "until the thread that read them came to it",
 	[WORDS_PART_DOWNSTREAM] = "because they waited for another server's answer",
-	[WORDS_PART_SHARED] =
-		"because they waited for another server's answer on a connection that "
-		"they share (inferred)",
+	[WORDS_PART_SHARED] = SHARED_WORDS,
 	[WORDS_PART_NOTICED] = "because nobody read what had arrived",
 	[WORDS_PART_CLIENT_BYTES] = "because the client had not sent all of the request",
 	[WORDS_PART_CLIENT_WINDOW] = "because the client took the answer slowly",

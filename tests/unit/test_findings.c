@@ -151,6 +151,35 @@ static void siblings_that_wake_each_other_hold_each_other_up(void **state)
 	expect("each was ended by another of them", true);
 }
 
+/* The same threads, but they run for requests, and wait here while they have none. */
+static void a_pool_that_wakes_itself_between_requests_waits_for_work(void **state)
+{
+	struct making making = begin();
+	sqlite3 *db = NULL;
+
+	for (int64_t i = 1; i <= 3; i++) {
+		add_thread(&making, i, "worker", 2 * SECOND, "start_thread;run;task");
+		add_waits(&making,
+			  (struct recording_sample) {
+				  .thread = i, .state = SAMPLE_LOCK_OPEN, .by = i % 3 + 1 },
+			  "start_thread;run;task;park", 100, 20 * SECOND);
+	}
+	finish(&making);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(
+		sqlite3_exec(
+			db,
+			"INSERT INTO window_class VALUES(1, 'server', 'http', '', '', 'ok', 0);"
+			"INSERT INTO window(id, class, ready_ns, read_ns, end_ns, n, has_details)"
+			" SELECT 5, 1, 1, 1, max(time_ns), 1, 0 FROM sample;"
+			"UPDATE sample SET window = 5 WHERE flags & 2",
+			NULL, NULL, NULL),
+		SQLITE_OK);
+	sqlite3_close(db);
+	expect("worker of app waited", false);
+	expect("Nothing was held up", true);
+}
+
 static void a_pool_that_a_dispatcher_wakes_waits_for_work(void **state)
 {
 	struct making making = begin();
@@ -304,6 +333,7 @@ int main(void)
 		TEST(a_pipe_is_no_answer),
 		TEST(a_wait_for_room_in_a_pipe_holds_up),
 		TEST(siblings_that_wake_each_other_hold_each_other_up),
+		TEST(a_pool_that_wakes_itself_between_requests_waits_for_work),
 		TEST(a_pool_that_a_dispatcher_wakes_waits_for_work),
 		TEST(who_waits_for_the_lock_of_an_idle_holder_is_idle),
 		TEST(who_waits_for_the_lock_of_a_holder_that_receives_is_held_up),
