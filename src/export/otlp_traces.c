@@ -101,7 +101,7 @@ static void make_id(const struct traces *traces, uint64_t number, uint64_t which
 
 static struct span_id span_of(const struct traces *traces, int64_t window)
 {
-	struct span_id id;
+	struct span_id id = {};
 
 	make_id(traces, (uint64_t)window, 0, id.bytes);
 	return id;
@@ -136,7 +136,7 @@ static bool take_digits(const char *text, unsigned char *ret, size_t size)
 static struct trace_id trace_of(const struct traces *traces, const struct profile_window *window)
 {
 	const struct profile *profile = traces->profile;
-	struct trace_id id;
+	struct trace_id id = {};
 	uint64_t root;
 
 	for (int most = MOST_PARENTS;; window = &profile->windows[window->parent]) {

@@ -297,6 +297,7 @@ static int put_json(const struct watch_requests *watch, const struct page *page)
 	FILE *out = watch->options.out;
 	json_t *list = json_array(), *losses = json_array(), *line;
 	int err = page->is_whole ? each_loss(watch, add_loss, losses) : 0;
+	uint64_t end_unix_ns = page->end_ns + clock__wall_offset_ns();
 	bool ok;
 
 	for (size_t i = 0; i < page->serving->count; i++)
@@ -304,8 +305,8 @@ static int put_json(const struct watch_requests *watch, const struct page *page)
 	line = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:o}", "type",
 			 page->is_whole ? "summary" : "interval", "signal", "requests", "begin_ns",
 			 (json_int_t)page->begin_ns, "end_ns", (json_int_t)page->end_ns,
-			 "end_unix_ns", (json_int_t)(page->end_ns + clock__wall_offset_ns()),
-			 "count", (json_int_t)count_of(page->serving), "services", list);
+			 "end_unix_ns", (json_int_t)end_unix_ns, "count",
+			 (json_int_t)count_of(page->serving), "services", list);
 	if (page->is_whole)
 		json_object_set(line, "quality", losses);
 	json_decref(losses);

@@ -304,6 +304,8 @@ static int rank(struct windows_loading *loading)
 	size_t count = 0;
 	int err;
 
+	if (!windows->class_count)
+		return 0;
 	qsort(windows->classes, windows->class_count, sizeof(*windows->classes), by_service);
 	err = add_up(windows, &list, &count);
 	places = calloc(count + 1, sizeof(*places));

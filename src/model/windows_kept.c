@@ -260,8 +260,9 @@ int model_windows__load_kept(struct windows_loading *loading)
 		if (!service->wait_count)
 			continue;
 		find_variances(windows, service);
-		qsort(service->waits, service->wait_count, sizeof(*service->waits),
-		      model_windows__by_wait_time);
+		if (service->wait_count)
+			qsort(service->waits, service->wait_count, sizeof(*service->waits),
+			      model_windows__by_wait_time);
 	}
 	return err;
 }

@@ -16,8 +16,7 @@ bool model_windows__is_failure(const char *key)
 {
 	int status = window_words__find_status(key);
 
-	return status == WORDS_STATUS_FAILED || status == WORDS_STATUS_ABANDONED ||
-	       status == WORDS_STATUS_LEFT;
+	return status == WORDS_STATUS_FAILED || status == WORDS_STATUS_ABANDONED;
 }
 
 /* The first kind, by rank, of which a class fits. */

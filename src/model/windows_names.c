@@ -129,7 +129,8 @@ int model_windows__make_names(struct windows_loading *loading)
 	if (!err)
 		err = find_percentiles(loading, names);
 	for (size_t i = 0; i < windows->service_count && !err; i++)
-		qsort(windows->services[i].names, windows->services[i].name_count,
-		      sizeof(struct windows_name), by_time);
+		if (windows->services[i].name_count)
+			qsort(windows->services[i].names, windows->services[i].name_count,
+			      sizeof(struct windows_name), by_time);
 	return err;
 }

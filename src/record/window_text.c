@@ -52,10 +52,11 @@ static size_t word_at(enum window_protocol protocol, const char *text)
 {
 	size_t at = protocol == WINDOW_PROTOCOL_POSTGRES ? STATEMENT_AT : 0;
 
-	if (protocol == WINDOW_PROTOCOL_POSTGRES && text[0] == 'P')
-		while (at < FOLD_BYTES && text[at++])
-			;
-	return at;
+	if (protocol != WINDOW_PROTOCOL_POSTGRES || text[0] != 'P')
+		return at;
+	while (at < FOLD_BYTES && text[at])
+		at++;
+	return at < FOLD_BYTES ? at + 1 : at;
 }
 
 static bool is_letter(char c)

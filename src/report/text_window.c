@@ -119,11 +119,12 @@ static void print_part(const struct printer *printer, int64_t ns, int64_t whole_
 		       const char *name)
 {
 	int room = printer->width + PRINTER_TIME + PRINTER_SHARE - 2 - REASON_COLUMNS - 1;
-	int length;
+	int length = 0;
 
 	room = room > MOST_BAR ? MOST_BAR : room;
-	length = whole_ns > 0 ? (int)((double)ns / (double)whole_ns * room + 0.5) : 0;
-	length = length > room ? room : length;
+	/* Times of a hostile recording may be anything. */
+	if (whole_ns > 0 && ns > 0)
+		length = ns < whole_ns ? (int)((double)ns / (double)whole_ns * room + 0.5) : room;
 	words__field(printer->out, words__brief_time(ns).text, PRINTER_TIME);
 	words__field(printer->out, words__share(ns, whole_ns).text, PRINTER_SHARE);
 	fputs("  ", printer->out);
