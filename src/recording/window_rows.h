@@ -11,7 +11,7 @@ struct recording_window_class {
 	const char *protocol; /* "http", "postgresql", "redis", "tls", "turns", …; "" for a call */
 	const char *service;  /* "127.0.0.1:8080", "/run/app.sock"; call: "app:handle" */
 	const char *name;     /* "GET /orders/", with * for ids; "SELECT"; "": any */
-	const char *status;   /* "ok", "refused", "failed", "abandoned", "left" */
+	const char *status;   /* "ok", "refused", "failed", "abandoned" */
 	int64_t process;      /* of a thread that works for them; 0: unknown */
 };
 int window_rows__put_class(struct recording *recording, const struct recording_window_class *class);

@@ -176,6 +176,18 @@ static void requests_behind_one_that_burns_wait_for_a_busy_thread(void **state)
 	done();
 }
 
+/* What is said in a stream is no request, nor part of the one that opened it. */
+static void a_request_that_opens_a_stream_ends_with_its_answer(void **state)
+{
+	record("stream", IS("GET /stream"), 1);
+	assert_windows(path, "count", "1", 2, 2);
+	assert_true(windows__length_ns(path, "c.kind = 'server'") < known_ns("stream"));
+	assert_int_equal(trial__ask(path, "SELECT value FROM quality"
+					  " WHERE name = 'windows_streams'"),
+			 2);
+	done();
+}
+
 static void a_client_that_reads_slowly_is_the_part_of_the_clients_window(void **state)
 {
 	int64_t window_ns, known;
@@ -234,6 +246,7 @@ int main(void)
 		cmocka_unit_test(another_server_that_delays_is_the_part_downstream),
 		cmocka_unit_test(requests_that_share_a_connection_wait_for_it),
 		cmocka_unit_test(requests_behind_one_that_burns_wait_for_a_busy_thread),
+		cmocka_unit_test(a_request_that_opens_a_stream_ends_with_its_answer),
 		cmocka_unit_test(a_client_that_reads_slowly_is_the_part_of_the_clients_window),
 		cmocka_unit_test(a_body_in_three_parts_is_time_of_the_client),
 		HERE(what_a_handler_does_not_measure_is_in_its_request),

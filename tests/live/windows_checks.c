@@ -17,38 +17,38 @@ int64_t windows__count(const char *path, const char *column, const char *where)
 	return trial__ask(path, sql);
 }
 
-int64_t windows__part_ns(const char *path, const char *where, const char *part)
+/* Of times `t` with the class `c` and the state `s`. */
+static int64_t sum_of_times(const char *path, const char *ns, const char *part, const char *where)
 {
-	char sql[512];
+	char sql[768];
 
 	snprintf(sql, sizeof(sql),
-		 "SELECT ifnull(sum(t.ns), 0) FROM window_time t JOIN window_class c"
-		 " ON c.id = t.class WHERE t.part = '%s' AND %s",
-		 part, where);
+		 "SELECT ifnull(sum(%s), 0) FROM window_time t JOIN window_class c"
+		 " ON c.id = t.class LEFT JOIN state s ON s.id = t.state WHERE (%s) AND (%s)",
+		 ns, part, where);
 	return trial__ask(path, sql);
+}
+
+int64_t windows__part_ns(const char *path, const char *where, const char *part)
+{
+	char is_part[64];
+
+	snprintf(is_part, sizeof(is_part), "t.part = '%s'", part);
+	return sum_of_times(path, "t.ns", is_part, where);
 }
 
 int64_t windows__state_ns(const char *path, const char *where, const char *state)
 {
-	char sql[512];
+	char is_state[256];
 
-	snprintf(sql, sizeof(sql),
-		 "SELECT ifnull(sum(t.ns), 0) FROM window_time t JOIN window_class c"
-		 " ON c.id = t.class JOIN state s ON s.id = t.state"
-		 " WHERE t.part = 'own' AND (%s) AND (%s)",
-		 state, where);
-	return trial__ask(path, sql);
+	snprintf(is_state, sizeof(is_state), "t.part = 'own' AND (%s)", state);
+	return sum_of_times(path, "t.ns", is_state, where);
 }
 
 int64_t windows__length_ns(const char *path, const char *where)
 {
-	char sql[512];
-
-	snprintf(sql, sizeof(sql),
-		 "SELECT ifnull(sum(CASE t.part WHEN 'overlap' THEN -t.ns ELSE t.ns END), 0)"
-		 " FROM window_time t JOIN window_class c ON c.id = t.class WHERE %s",
-		 where);
-	return trial__ask(path, sql);
+	return sum_of_times(path, "CASE t.part WHEN 'overlap' THEN -t.ns ELSE t.ns END", "1",
+			    where);
 }
 
 #define LENGTH "(w.end_ns - w.ready_ns)"

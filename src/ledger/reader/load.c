@@ -316,7 +316,7 @@ static int try_to_load_without_windows(struct ledger *ledger, struct ledger_opti
 		options->requests = true;
 		return err;
 	}
-	log_warning("requests and calls cannot be told apart: this kernel refused the programs "
+	log_warning("requests cannot be told apart: this kernel refused the programs "
 		    "[see 'gapless doctor']; continuing without them");
 	return 0;
 }

@@ -57,7 +57,11 @@ static __always_inline void put_address(__u8 to[16], const __u8 from[16], __u8 f
 
 static __always_inline bool is_loopback(const __u8 address[16])
 {
-	return address[12] == 127 || (!address[12] && address[15] == 1);
+	const __u32 *words = (const void *)address;
+
+	if (words[0] || words[1])
+		return false;
+	return words[2] ? address[10] == 0xff && address[12] == 127 : words[3] == bpf_htonl(1);
 }
 
 static __always_inline void note_client(const struct socket_window *socket, struct sock *sk,
@@ -75,13 +79,25 @@ static __always_inline void note_client(const struct socket_window *socket, stru
 	bpf_map_update_elem(&windows_clients, &key, &client, BPF_ANY);
 }
 
+/* A hash of the address of a TCP client's peer. */
+static __always_inline __u64 peer_of(struct sock *sk)
+{
+	__u64 address[2] = {};
+
+	if (BPF_CORE_READ(sk, __sk_common.skc_family) == AF_INET)
+		return BPF_CORE_READ(sk, __sk_common.skc_daddr);
+	if (bpf_core_field_exists(sk->__sk_common.skc_v6_daddr))
+		BPF_CORE_READ_INTO(&address, sk, __sk_common.skc_v6_daddr);
+	return fold_mix(fold_mix(0, address[0]), address[1]);
+}
+
 /* What tells a service from others; see struct window_class_key. */
 static __always_inline __u64 served_by(const struct socket_window *socket, struct sock *sk)
 {
 	struct unix_sock *named = (void *)sk;
 
 	if (socket->ends.family != AF_UNIX)
-		return socket->kind == WINDOW_CLIENT ? BPF_CORE_READ(sk, __sk_common.skc_daddr) : 0;
+		return net_of(sk) ^ (socket->kind == WINDOW_CLIENT ? peer_of(sk) : 0);
 	if (socket->kind == WINDOW_CLIENT)
 		named = (void *)BPF_CORE_READ(named, peer);
 	/* An accepted socket has the listener's. */

@@ -318,7 +318,8 @@ static __always_inline bool takes_over_window(struct window_worker *worker,
 	}
 	if (socket->phase == PHASE_ASKED)
 		socket->window.worker = known;
-	count_window(known == WINDOW_BY_EDGE ? WINDOWS_BY_EDGE : WINDOWS_BY_INFERENCE, 1);
+	if (socket->phase == PHASE_ASKED)
+		count_window(known == WINDOW_BY_EDGE ? WINDOWS_BY_EDGE : WINDOWS_BY_INFERENCE, 1);
 	gap_ends(socket, worker->begin_ns < now ? worker->begin_ns : now, WINDOW_PART_HANDED, 0);
 	return true;
 }

@@ -161,8 +161,9 @@ PROTOCOLS_INLINE enum hpack_meaning hpack_meaning_of(__u32 index)
 		return HPACK_STATUS;
 	case 31:
 		return HPACK_CONTENT;
+	default:
+		return HPACK_OTHER;
 	}
-	return HPACK_OTHER;
 }
 
 /* The same of a name that is in the block. */
@@ -186,8 +187,9 @@ PROTOCOLS_INLINE enum hpack_meaning hpack_meaning_of_name(const __u8 *bytes,
 								    : HPACK_OTHER;
 	case 12:
 		return hpack_begins(bytes, name, "content-type", 12) ? HPACK_CONTENT : HPACK_OTHER;
+	default:
+		return HPACK_OTHER;
 	}
-	return HPACK_OTHER;
 }
 
 /* The first digit of the statuses 200, 204, 206, 304, 400, 404 and 500. */

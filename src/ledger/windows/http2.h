@@ -105,8 +105,9 @@ PROTOCOLS_INLINE int http2_is_sound(const __u8 *header)
 		return !stream && length >= 8;
 	case HTTP2_WINDOW_UPDATE:
 		return length == 4;
+	default:
+		return header[3] <= HTTP2_EXTENSION_LAST && length < 1 << 14;
 	}
-	return header[3] <= HTTP2_EXTENSION_LAST && length < 1 << 14;
 }
 
 PROTOCOLS_INLINE int is_http2_preface(const struct head *head)
@@ -137,8 +138,9 @@ PROTOCOLS_INLINE int is_http2_request(const struct head *head)
 	case HTTP2_WINDOW_UPDATE:
 	case HTTP2_PING:
 		return !(header[4] & ~HTTP2_ACK);
+	default:
+		return 0;
 	}
-	return 0;
 }
 
 PROTOCOLS_INLINE void http2_begins(struct http2 *http2, const struct head *head)

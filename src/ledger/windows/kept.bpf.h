@@ -29,7 +29,6 @@ struct {
 __u64 windows_counts[WINDOW_COUNTS];
 /* User space increments the period about once a second, and sets the others then. */
 __u32 windows_period;
-__u32 windows_places = WINDOW_KEPT; /* of each band in a period */
 __u64 windows_slow_ns[WINDOW_CLASSES];
 __u32 windows_slow_sent[WINDOW_CLASSES];
 
@@ -47,8 +46,8 @@ static __always_inline struct window_band_info *band_info(__u32 band)
 
 /*
  * Whether the window is one of those that are kept. Each window of a band has the same chance
- * (algorithm R): the first `windows_places` take a place each, the k-th one of them with the chance
- * windows_places / k. User space replaces what was in the place.
+ * (algorithm R): the first `WINDOW_KEPT` take a place each, the k-th one of them with the chance
+ * WINDOW_KEPT / k. User space replaces what was in the place.
  */
 struct choice {
 	__u32 flags; /* enum window_record_flags; 0: it is not kept */
@@ -66,8 +65,8 @@ static __always_inline void choose(__u32 band, struct choice *choice)
 	if (was != period && __sync_val_compare_and_swap(&info->period, was, period) == was)
 		info->offered = 0;
 	k = __sync_fetch_and_add(&info->offered, 1);
-	place = k < windows_places ? k : bpf_get_prandom_u32() % (k + 1);
-	if (place >= windows_places)
+	place = k < WINDOW_KEPT ? k : bpf_get_prandom_u32() % (k + 1);
+	if (place >= WINDOW_KEPT)
 		return;
 	choice->place = place;
 	choice->period = period;

@@ -101,8 +101,9 @@ PROTOCOLS_INLINE int mysql_is_sure(const struct head *head, __u32 at, __u32 leng
 	case MYSQL_EXECUTE: /* the number of the statement, flags, and always one time */
 		return length >= 10 && head->bytes[at + 6] == 1 && !head->bytes[at + 7] &&
 		       !head->bytes[at + 8] && !head->bytes[at + 9];
+	default:
+		return 0;
 	}
-	return 0;
 }
 
 PROTOCOLS_INLINE int is_mysql_request(const struct head *head)

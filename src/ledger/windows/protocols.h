@@ -28,9 +28,19 @@ PROTOCOLS_INLINE int is_http_request(const struct head *head)
 	case FOUR('P', 'A', 'T', 'C'):
 	case FOUR('C', 'O', 'N', 'N'):
 	case FOUR('T', 'R', 'A', 'C'):
+	/* WebDAV and caches */
+	case FOUR('P', 'R', 'O', 'P'):
+	case FOUR('R', 'E', 'P', 'O'):
+	case FOUR('M', 'K', 'C', 'O'):
+	case FOUR('M', 'O', 'V', 'E'):
+	case FOUR('C', 'O', 'P', 'Y'):
+	case FOUR('L', 'O', 'C', 'K'):
+	case FOUR('U', 'N', 'L', 'O'):
+	case FOUR('P', 'U', 'R', 'G'):
 		return 1;
+	default:
+		return 0;
 	}
-	return 0;
 }
 
 /* The status in "HTTP/1.1 200"; 0: it is no head of an answer. */
@@ -74,8 +84,9 @@ PROTOCOLS_INLINE int is_postgres_request(const struct head *head)
 	case 'F':
 	case 'H':
 		return length + 1 <= head->size || head->size >= 5;
+	default:
+		return 0;
 	}
-	return 0;
 }
 
 /* The first message of a connection has no type: its length, then the version 3.0. */
@@ -164,6 +175,8 @@ enum tls_record {
 	TLS_RECORD_HANDSHAKE = 22,
 	TLS_RECORD_DATA = 23
 };
+
+#define TLS_CHANGE_BYTES 6 /* of a whole record */
 
 PROTOCOLS_INLINE enum tls_record tls_record_of(const struct head *head)
 {

@@ -82,7 +82,7 @@ const struct window_band *ledger_windows__bands(const struct ledger *ledger, int
 	return all + (size_t)cpu * WINDOW_BANDS;
 }
 
-/* As in window.bpf.h. */
+/* As in kept.bpf.h. */
 struct band_info {
 	uint32_t class, bucket, period, offered;
 };

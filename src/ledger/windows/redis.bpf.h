@@ -8,9 +8,26 @@
 
 struct redis_walk {
 	struct redis *redis;
-	__u64 address, left;
+	__u64 address, left; /* of this piece of the message */
+	__u64 pieces, rest;  /* where the next pieces are said to be, and their bytes */
 	__u32 commands, is_lost;
 };
+
+static __always_inline bool next_redis_piece(struct redis_walk *walk)
+{
+	struct {
+		__u64 base, size;
+	} vector;
+
+	if (!walk->rest || !walk->pieces ||
+	    bpf_probe_read_user(&vector, sizeof(vector), (void *)walk->pieces))
+		return false;
+	walk->pieces += sizeof(vector);
+	walk->address = vector.base;
+	walk->left = vector.size < walk->rest ? vector.size : walk->rest;
+	walk->rest -= walk->left;
+	return true;
+}
 
 static long redis_walk_step(__u32 i, struct redis_walk *walk)
 {
@@ -21,7 +38,7 @@ static long redis_walk_step(__u32 i, struct redis_walk *walk)
 	__u32 carried, size;
 
 	if (!walk->left)
-		return 1;
+		return !next_redis_piece(walk);
 	if (redis.skip) {
 		passed = walk->left < redis.skip ? walk->left : redis.skip;
 		walk->redis->skip = redis.skip - passed;
@@ -51,7 +68,7 @@ static long redis_walk_step(__u32 i, struct redis_walk *walk)
 		walk->is_lost = 1;
 		redis.elements = redis.carried = 0;
 		redis.skip = 0;
-		walk->left = 0;
+		walk->left = walk->rest = 0;
 	} else {
 		passed -= carried;
 		if (passed > walk->left)
@@ -64,18 +81,26 @@ static long redis_walk_step(__u32 i, struct redis_walk *walk)
 	return 0;
 }
 
-/* The number of commands that begin in the message. */
-VERIFIED_ONCE __u32 redis_commands(struct socket_window *socket, __u64 address, __u64 bytes)
+/*
+ * The number of commands that begin in the message: `first` bytes at `address`, and the rest in
+ * pieces.
+ */
+VERIFIED_ONCE __u32 redis_commands(struct socket_window *socket, __u64 address, __u64 first,
+				   __u64 pieces, __u64 rest)
 {
 	struct redis_walk walk;
 
 	if (!socket || !with_windows)
 		return 0;
-	walk = (struct redis_walk) { .redis = &socket->redis, .address = address, .left = bytes };
 	if (!address)
 		return 1;
+	walk = (struct redis_walk) { .redis = &socket->redis,
+				     .address = address,
+				     .left = first,
+				     .pieces = pieces,
+				     .rest = rest };
 	bpf_loop(REDIS_STEPS, redis_walk_step, &walk, 0);
-	if (walk.is_lost || walk.left) {
+	if (walk.is_lost || walk.left || walk.rest) {
 		count_window(WINDOWS_RESYNC, 1);
 		socket->redis = (struct redis) {};
 	}

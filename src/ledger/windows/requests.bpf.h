@@ -10,139 +10,19 @@
  */
 #pragma once
 
+#include "ledger/windows/message.bpf.h"
 #include "ledger/windows/redis.bpf.h"
 #include "ledger/windows/worker.bpf.h"
 
 #define MISFIT_TURNS 4 /* turns of no known protocol, until turns are all that counts */
 
-/* What was read or sent. */
-struct message {
-	__u64 address;  /* 0: not in memory of the program */
-	__u64 bytes;    /* in all */
-	__u64 begin_ns; /* of the call */
-	char text[WINDOW_TEXT_BYTES];
-	struct head head;
-	__u32 requests; /* that begin in it, if it is known */
-	__u32 interim;  /* it is no answer yet, or the rest of a request's header is missing */
-	__u32 is_cut;   /* it begins with the rest of an earlier one */
-	__u32 is_short; /* sent: the kernel did not take all bytes */
-	__u32 text_at;  /* MySQL: where the statement begins; 0: there is none */
-	__u32 pad2;
-	__u64 ready_ns; /* when the request was readable that begins; asking: when it began */
-	__u64 pieces;   /* the iovec behind that of the first piece; 0: all is in one */
-	__u64 first;    /* bytes of the first piece */
-	__u64 now;
-	__u32 place; /* of the socket */
-	__u16 is_sent, asks;
-};
-
-/* Large, so not on the stack: one for each CPU. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct message);
-} windows_messages SEC(".maps");
-
-const volatile __u8 bytes_of[LEDGER_SYSCALLS]; /* enum ledger_bytes */
-
-/* Reads at most HEAD_BYTES of what is at `address`. */
-static __always_inline void read_head(struct head *head, __u64 address, __u64 bytes)
-{
-	__builtin_memset(head, 0, sizeof(*head));
-	if (!address || !bytes)
-		return;
-	if (bytes >= HEAD_BYTES) {
-		if (bpf_probe_read_user(head->bytes, HEAD_BYTES, (void *)address))
-			return;
-	} else {
-		__u32 size = bytes & (HEAD_BYTES - 1);
-
-		if (bpf_probe_read_user(head->bytes, size, (void *)address))
-			return;
-	}
-	head->size = bytes < 1 << 30 ? bytes : 1 << 30;
-}
-
-/* Where the bytes of the call are, as far as they are in one piece, and the next ones. */
-static __always_inline __u64 bytes_at(const struct pt_regs *regs, __u32 nr, __u64 *bytes,
-				      __u64 *ret_pieces)
-{
-	__u64 address = regs->ARCH_ARG2;
-	struct {
-		__u64 base, size;
-	} vector;
-
-	switch (bytes_of[nr & (LEDGER_SYSCALLS - 1)]) {
-	case BYTES_AT:
-		return address;
-	case BYTES_IN_MESSAGE:
-		/* struct msghdr: the address and the length of a name come first. */
-		if (bpf_probe_read_user(&address, sizeof(address), (void *)(address + 16)))
-			return 0;
-		break;
-	case BYTES_IN_VECTOR:
-		break;
-	default:
-		return 0;
-	}
-	if (bpf_probe_read_user(&vector, sizeof(vector), (void *)address))
-		return 0;
-	if (*bytes > vector.size) {
-		*bytes = vector.size;
-		*ret_pieces = address + sizeof(vector);
-	}
-	return vector.base;
-}
-
-#define SOCK_NOSPACE 2
-/* A shorter answer is rarely cut, so it is not looked at. */
-#define SHORT_BYTES 1024
-
-/*
- * Whether the kernel took less than the thread wanted to send. TCP notes that in the socket until
- * there is room again. With AF_UNIX, the mark stays, so there the length tells.
- */
-static __always_inline bool is_short_send(const struct talk *talk, const struct pt_regs *regs,
-					  __u32 nr, long ret)
-{
-	struct sock *sk = (void *)talk->sock;
-
-	if (ret < SHORT_BYTES)
-		return false;
-	if (talk->flags & TALK_IS_TCP)
-		return BPF_CORE_READ(sk, sk_socket, flags) >> SOCK_NOSPACE & 1;
-	return bytes_of[nr & (LEDGER_SYSCALLS - 1)] == BYTES_AT && (__u64)ret < regs->ARCH_ARG3;
-}
-
-/* Looks at what the call that ends has read or sent. */
-static __always_inline struct message *look_at_message(const struct pt_regs *regs, __u32 nr,
-						       long ret)
-{
-	__u32 zero = 0;
-	struct message *message = bpf_map_lookup_elem(&windows_messages, &zero);
-	__u64 bytes = ret;
-
-	if (!message)
-		return NULL;
-	message->bytes = ret;
-	message->requests = 1;
-	message->interim = message->is_cut = message->is_short = 0;
-	message->pieces = 0;
-	message->address = bytes_at(regs, nr, &bytes, &message->pieces);
-	message->first = bytes;
-	message->text_at = 0;
-	read_head(&message->head, message->address, bytes);
-	return message;
-}
-
 /* --- is it a request? ------------------------------------------------------------------------ */
 
-/* The direction turned to us, and nothing that is known begins so. */
-static __always_inline bool is_turn_of_unknown(struct socket_window *socket)
+/* The direction has turned, and nothing that is known begins so. */
+static __always_inline bool is_turn_of_unknown(struct socket_window *socket, bool asks)
 {
 	if (socket->misfits < MISFIT_TURNS) {
-		if (socket->flags & SOCKET_SPOKE)
+		if (!(socket->flags & SOCKET_SPOKE) == asks)
 			socket->misfits++;
 		return false;
 	}
@@ -154,7 +34,8 @@ static __always_inline bool is_tls_request(struct socket_window *socket, const s
 {
 	enum tls_record type = tls_record_of(head);
 
-	if (type == TLS_RECORD_CHANGE)
+	/* If more follows in the same message, that is the end of the handshake. */
+	if (type == TLS_RECORD_CHANGE && head->size <= TLS_CHANGE_BYTES)
 		socket->flags |= SOCKET_FINISHED;
 	if (type == TLS_RECORD_HANDSHAKE)
 		socket->flags &= ~SOCKET_FINISHED;
@@ -215,7 +96,7 @@ VERIFIED_ONCE bool begins_request(struct socket_window *socket, struct message *
 		find_protocol(socket, head);
 	switch (socket->protocol) {
 	case WINDOW_PROTOCOL_NONE:
-		return is_turn_of_unknown(socket);
+		return is_turn_of_unknown(socket, message->asks);
 	case WINDOW_PROTOCOL_HTTP:
 		return is_http_request(head);
 	case WINDOW_PROTOCOL_POSTGRES:
@@ -223,7 +104,9 @@ VERIFIED_ONCE bool begins_request(struct socket_window *socket, struct message *
 	case WINDOW_PROTOCOL_REDIS:
 		message->is_cut =
 			socket->redis.elements || socket->redis.skip || socket->redis.carried;
-		message->requests = redis_commands(socket, message->address, message->bytes);
+		message->requests =
+			redis_commands(socket, message->address, message->first, message->pieces,
+				       message->bytes - message->first);
 		return message->requests;
 	case WINDOW_PROTOCOL_TLS:
 		return is_tls_request(socket, head);
@@ -250,6 +133,13 @@ static __always_inline bool ends_with_ready(const struct message *message)
 	return is_postgres_ready(tail);
 }
 
+/* The answer opens a WebSocket or a tunnel: what follows is no request. */
+static __always_inline bool opens_stream(const struct socket_window *socket, __u32 status)
+{
+	return status == 101 || (status / 100 == 2 && socket->phase == PHASE_ASKED &&
+				 !__builtin_memcmp(socket->window.text, "CONN", 4));
+}
+
 /* Whether these bytes end the answer for sure. Notes its status. */
 VERIFIED_ONCE bool ends_answer(struct socket_window *socket, struct message *message)
 {
@@ -262,12 +152,14 @@ VERIFIED_ONCE bool ends_answer(struct socket_window *socket, struct message *mes
 	switch (socket->protocol) {
 	case WINDOW_PROTOCOL_HTTP:
 		status = http_status(head);
-		if (status == 101)
-			socket->flags |= SOCKET_STREAMS;
-		else if (status && status < 200)
-			message->interim = 1;
 		if (status && socket->phase == PHASE_ASKED)
 			socket->status = status_of_http(status);
+		if (opens_stream(socket, status)) {
+			socket->flags |= SOCKET_STREAMS;
+			count_window(WINDOWS_STREAMS, 1);
+			return true;
+		}
+		message->interim = status && status < 200;
 		return false;
 	case WINDOW_PROTOCOL_POSTGRES:
 		if (socket->phase == PHASE_ASKED && head->bytes[0] == 'E')
@@ -384,7 +276,7 @@ static __always_inline bool is_other_text(struct window *window, const struct me
 
 static __always_inline void note_text(struct socket_window *socket, struct message *message)
 {
-	__u64 size = message->bytes - message->text_at;
+	__u64 size = message->first - message->text_at;
 	const void *address = (void *)(message->address + message->text_at);
 
 	if (!has_text(socket, message)) {

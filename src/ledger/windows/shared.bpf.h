@@ -17,6 +17,9 @@ static __always_inline void asks_for(struct socket_window *client,
 				     const struct window_worker *worker, __u64 now)
 {
 	client->sent_ns = now;
+	/* There, the rest of a request looks like another one. */
+	if (client->protocol == WINDOW_PROTOCOL_TLS || client->protocol == WINDOW_PROTOCOL_TURNS)
+		return;
 	if (client->phase == PHASE_ASKED && client->window.parent && worker && worker->serial &&
 	    client->window.parent != worker->serial)
 		client->flags |= SOCKET_SHARED;

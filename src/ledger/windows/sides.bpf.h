@@ -3,54 +3,11 @@
 #pragma once
 
 #include "ledger/windows/ends.bpf.h"
+#include "ledger/windows/exchange.bpf.h"
 #include "ledger/windows/handover.bpf.h"
 #include "ledger/windows/request_header.bpf.h"
 #include "ledger/windows/requests.bpf.h"
 #include "ledger/windows/shared.bpf.h"
-
-/* The call that ends, and the socket that it read from or sent to. */
-struct exchange {
-	struct task_struct *task;
-	struct thread *thread;
-	const struct here *here;
-	struct window_worker *worker; /* NULL: the thread works for no windows */
-	struct talk *talk;
-	struct socket_window *socket;
-	struct message *message;
-	__u64 now;
-	__u32 place;
-};
-
-static __always_inline bool works_for(const struct exchange *of)
-{
-	return of->worker && of->worker->serial && of->worker->serial == of->socket->window.serial;
-}
-
-static __always_inline void stops_working(const struct exchange *of)
-{
-	if (of->worker && of->worker->serial)
-		segment_ends(of->worker, of->thread, of->here, of->now);
-}
-
-static __always_inline void starts_working(const struct exchange *of)
-{
-	segment_begins(of->worker, of->socket, of->place, of->thread, of->here, of->now);
-}
-
-/*
- * When the first byte was readable of what the thread has just read; 0: it is not known. If there
- * is more to read, that came with the last notification.
- */
-static __always_inline __u64 take_ready(struct talk *talk)
-{
-	__u64 ready_ns = talk->ready_ns;
-	struct tcp_sock *tcp = (void *)talk->sock;
-	bool has_more = talk->ready_last_ns != ready_ns && talk->flags & TALK_IS_TCP &&
-			BPF_CORE_READ(tcp, rcv_nxt) != BPF_CORE_READ(tcp, copied_seq);
-
-	talk->ready_ns = has_more ? talk->ready_last_ns : 0;
-	return ready_ns;
-}
 
 /* A request begins. */
 static __always_inline void looks_for_ids(const struct exchange *of)
@@ -86,7 +43,7 @@ static __always_inline void request_comes(const struct exchange *of)
 			socket->class = 0;
 			describe_ends(socket, of->talk->sock, of->place);
 		}
-		socket->flags &= ~(SOCKET_CHOKED | SOCKET_NO_READY);
+		socket->flags &= ~SOCKET_CHOKED;
 		server_begins(socket, of->worker, of->thread, ready_ns, of->now);
 		socket->window.n = message->requests;
 		note_text(socket, message);
@@ -284,6 +241,7 @@ static __always_inline void answer_leaves(const struct exchange *of, bool is_cho
 		socket->window.answer_ns = of->now;
 	}
 	socket->window.end_ns = of->now;
+	socket->window.left = bytes_left(of->talk);
 	socket->phase = PHASE_ANSWERED;
 	if (of->worker->answers_handed)
 		gives_back_window(of->worker, of->thread);
@@ -295,7 +253,6 @@ static __always_inline void is_answered(const struct exchange *of)
 	if (is_innermost(of->thread, of->worker->serial))
 		of->thread->window = 0;
 	of->worker->serial = 0;
-	of->worker->served_inode = of->socket->inode;
 	of->worker->served_ns = of->now;
 }
 
@@ -303,6 +260,7 @@ static __always_inline void answer_goes(const struct exchange *of)
 {
 	struct socket_window *socket = of->socket;
 	bool ends = ends_answer(socket, of->message), is_choked = socket->flags & SOCKET_CHOKED;
+	bool was_read = !(socket->flags & SOCKET_SPOKE);
 
 	socket->flags = (socket->flags | SOCKET_SPOKE) & ~SOCKET_CHOKED;
 	if (of->message->is_short) {
@@ -316,6 +274,12 @@ static __always_inline void answer_goes(const struct exchange *of)
 	    http_status(&of->message->head) >= 200) {
 		bool goes_on = works_for(of);
 
+		/* What was read since the last answer is not known as a request. */
+		if (was_read) {
+			count_window(WINDOWS_RESYNC, 1);
+			window_ends(socket, PHASE_ANSWERED, of->talk->sock);
+			return;
+		}
 		answers_next(socket, of->talk->sock);
 		socket->window.thread = of->thread->id;
 		socket->status = status_of_http(http_status(&of->message->head));
@@ -481,7 +445,7 @@ static __always_inline void answer_comes(const struct exchange *of)
 		return;
 	answer_arrives(of, ready_ns);
 	/* One with a link ends later, because the link may be contradicted. */
-	if (ends && !socket->window.parent)
+	if (ends && (!socket->window.parent || socket->flags & SOCKET_STREAMS))
 		window_ends(socket, PHASE_ANSWERED, of->talk->sock);
 }
 

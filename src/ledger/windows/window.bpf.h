@@ -33,9 +33,8 @@ enum socket_window_flags {
 	SOCKET_SPOKE = 1,    /* the last bytes were ours */
 	SOCKET_STREAMS = 2,  /* no turns any more: a WebSocket, a tunnel */
 	SOCKET_FINISHED = 4, /* TLS: the next record of data is still the handshake */
-	SOCKET_NO_READY = 8, /* R of its window is not known */
-	SOCKET_CHOKED = 16,  /* the last send did not take all bytes */
-	SOCKET_SHARED = 32,  /* a client's: requests of several windows were on their way at once */
+	SOCKET_CHOKED = 8,   /* the last send did not take all bytes */
+	SOCKET_SHARED = 16,  /* a client's: requests of several windows were on their way at once */
 };
 
 /* Places of streams of HTTP/2 are behind those of sockets. */
@@ -224,6 +223,10 @@ VERIFIED_ONCE int count_done(struct window *window, const struct window_ends *en
 	if (remainder) {
 		count_window(WINDOWS_REMAINDER, 1);
 		count_window(WINDOWS_REMAINDER_NS, (__s64)remainder < 0 ? -remainder : remainder);
+		/* Two CPUs booked at once: its parts may be wrong by any time, its length is not.
+		 */
+		__builtin_memset(window->ns, 0, sizeof(window->ns));
+		window->ns[WINDOW_COLUMN(ELSEWHERE)] = ns;
 	}
 	choice.bucket = histogram_bucket(ns);
 	band = band_of(class, choice.bucket);
@@ -351,7 +354,7 @@ VERIFIED_ONCE int window_ends(struct socket_window *socket, __u32 phase, __u64 s
 	if (__sync_val_compare_and_swap(&socket->phase, phase, PHASE_ENDING) != phase)
 		return 0;
 	if (socket->has_after)
-		for (int i = 0; i < SLOT_COUNT; i++)
+		for (int i = 0; i < SLOT_READY_END; i++)
 			socket->window.after_ns += socket->after[i];
 	class = socket->class;
 	if (!class || socket->class_text != socket->text_hash ||

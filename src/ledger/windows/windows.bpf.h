@@ -21,14 +21,12 @@ struct windows_program {
 struct windows_program windows_enter SEC(".maps");
 struct windows_program windows_exit SEC(".maps");
 
-#define SWEEP_AFTER_NS 1000000000ULL
-
 __u64 windows_sweep_before; /* answers whose last byte is older are complete */
 
 /* --- when bytes become readable ----------------------------------------------------------------
  */
 
-/* Of sockets that are not known yet, because they were not accepted: by address. */
+/* Of sockets that are not known yet, because they were not accepted: by cookie. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -62,7 +60,7 @@ static __always_inline void is_readable(struct sock *sk)
 	port = sk->__sk_common.skc_family == AF_UNIX ? 0 : sk->__sk_common.skc_num;
 	if (!(*ports_of(port) >> (port & 63) & 1))
 		return;
-	key = (__u64)sk;
+	key = bpf_get_socket_cookie(sk);
 	if (bpf_map_lookup_elem(&windows_early, &key))
 		return;
 	now = bpf_ktime_get_ns();
@@ -90,9 +88,10 @@ int BPF_PROG(windows_on_readable_entry, struct sock *sk)
 static __always_inline void look_for_early(struct talk *talk)
 {
 	struct sock *sk = (void *)talk->sock;
-	__u64 key = talk->sock, *ready_ns = bpf_map_lookup_elem(&windows_early, &key);
+	__u64 key = BPF_CORE_READ(sk, __sk_common.skc_cookie.counter), *ready_ns;
 	__u16 port = 0;
 
+	ready_ns = key ? bpf_map_lookup_elem(&windows_early, &key) : NULL;
 	if (ready_ns && !talk->ready_ns)
 		talk->ready_ns = talk->ready_last_ns = *ready_ns;
 	if (ready_ns)
@@ -157,7 +156,9 @@ static __always_inline struct socket_window *open_socket_window(const struct tal
 		return socket;
 	if (socket->phase == PHASE_ENDING)
 		return NULL;
-	if (socket->phase != PHASE_NONE)
+	if (socket->phase == PHASE_ANSWERED)
+		window_ends(socket, PHASE_ANSWERED, 0);
+	else if (socket->phase != PHASE_NONE)
 		count_window(WINDOWS_SOCKETS_LOST, 1);
 	socket->phase = PHASE_NONE;
 	socket->inode = inode;
@@ -217,7 +218,6 @@ static __always_inline bool is_http2(const struct exchange *of, bool asks, bool 
 	message->now = of->now;
 	message->place = of->place;
 	message->is_sent = is_sent;
-	message->asks = asks;
 	return true;
 }
 
@@ -259,7 +259,7 @@ static __always_inline bool bytes_pass(struct thread *thread, struct here *here,
 	if (!of.message)
 		return false;
 	of.message->begin_ns = here ? here->call_ns : thread->call_ns;
-	asks = asks_here(&of, is_sent);
+	asks = of.message->asks = asks_here(&of, is_sent);
 	if (is_http2(&of, asks, is_sent))
 		return true;
 	if (asks) {
@@ -336,7 +336,7 @@ static __always_inline void note_blocked(struct thread *thread, struct task_stru
 	struct window_worker *worker = worker_of(current, false);
 	struct socket_window *socket = worker ? window_of(worker) : NULL;
 
-	if (socket)
+	if (socket && socket->phase == PHASE_ASKED)
 		note_window_wait(worker, socket, thread);
 }
 
@@ -355,13 +355,15 @@ int BPF_PROG(windows_on_exit, struct pt_regs *regs, long ret)
 	if (!base_ns || now < base_ns || is_over(now))
 		return 0;
 	kind = talk_of[nr];
+	/* The call has left the CPU. */
+	if (!here)
+		note_blocked(thread, current);
 	if (kind >= TALK_POLL && kind <= TALK_EPOLL)
 		poll_ended(thread, here, current, now);
 	else if (kind == TALK_CONNECT && (!ret || ret == -EINPROGRESS))
 		dials_for(current, regs);
-	else if (kind < TALK_SEND || kind > TALK_RECEIVE)
-		note_blocked(thread, current);
-	else if (bytes_pass(thread, here, current, regs, nr, kind, ret, now))
+	else if (kind >= TALK_SEND && kind <= TALK_RECEIVE &&
+		 bytes_pass(thread, here, current, regs, nr, kind, ret, now))
 		bpf_tail_call(ctx, &windows_exit, 1);
 	not_its_own(thread, here);
 	return 0;
@@ -425,7 +427,10 @@ static __always_inline void closes(struct thread *thread, const struct here *her
 	if (speaks_http2(socket->protocol))
 		streams_are_closed(socket, now, sock);
 	if (socket->phase == PHASE_ASKED) {
-		gap_ends(socket, now, WINDOW_PART_ELSEWHERE, 0);
+		gap_ends(socket, now,
+			 socket->kind == WINDOW_CLIENT ? WINDOW_PART_DOWNSTREAM
+						       : WINDOW_PART_ELSEWHERE,
+			 0);
 		socket->window.end_ns = socket->cursor_ns;
 		socket->status = WINDOW_STATUS_ABANDONED;
 		window_ends(socket, PHASE_ASKED, sock);

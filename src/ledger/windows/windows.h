@@ -46,7 +46,8 @@ enum window_part { WINDOW_PARTS(WINDOW_PART_OF) WINDOW_PART_COUNT };
 /* What windows have in common that are counted together. */
 struct window_class_key {
 	__u64 text;    /* hash of what the first words of the request stand for; 0: any */
-	__u64 service; /* of a UNIX socket: hash of its name; of a client: of the peer's address */
+	__u64 service; /* of a UNIX socket: its name's place in the kernel; TCP: namespace and peer
+			*/
 	__u16 port;    /* of the side that serves; call: the number of the function */
 	__u8 family;   /* AF_… */
 	__u8 kind;

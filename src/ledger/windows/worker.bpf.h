@@ -29,9 +29,9 @@ struct window_worker {
 	__u64 poll_begin_ns, poll_end_ns;
 	__u64 woken_ns, on_ns; /* the last time that it was ready in it, and got the CPU */
 	/* The last segment that ended: */
-	__u64 served_inode, served_ns;
-	__u64 hears; /* the shared socket from which it has read an answer, see goes_on_after(); 0:
-			none */
+	__u64 served_ns;
+	__u64 hears; /* the shared socket from which it has read an answer, see
+			goes_on_after_hearing(); 0: none */
 	/* An answer resumed the segment, and it has sent nothing since. */
 	__u64 resumed_ns;            /* 0: none did */
 	__u64 resumed_by;            /* the inode of the socket that it came from */
@@ -61,13 +61,6 @@ static __always_inline struct socket_window *socket_window_at(__u32 place)
 {
 	return bpf_map_lookup_elem(&windows_sockets, &place);
 }
-
-/* The current thread, with what is on its CPU and not in its account yet. */
-struct working {
-	struct thread *thread;
-	struct here *here; /* NULL: nothing */
-	__u64 now;
-};
 
 /*
  * The account of the current thread at `now`: no open interval, because it has just passed one of
@@ -172,7 +165,7 @@ static __always_inline struct socket_window *window_of(const struct window_worke
 VERIFIED_ONCE int book_segment(struct window_worker *worker, struct socket_window *socket,
 			       const struct thread *thread, const struct here *here, __u64 now)
 {
-	__u64 cursor_ns, begin_ns, *to;
+	__u64 cursor_ns, begin_ns, *to, did[SLOT_COUNT];
 
 	if (!worker || !socket || !thread || !with_windows)
 		return 0;
@@ -185,9 +178,13 @@ VERIFIED_ONCE int book_segment(struct window_worker *worker, struct socket_windo
 		to[WINDOW_COLUMN(OVERLAP)] += (cursor_ns < now ? cursor_ns : now) - begin_ns;
 	if (now > cursor_ns)
 		socket->cursor_ns = now;
+	/* In one step, because another CPU may do the same. */
 	for (int i = 0; i < SLOT_COUNT; i++)
-		to[i] -= worker->base[i];
-	add_account(to, thread, here, now, 1);
+		did[i] = -worker->base[i];
+	add_account(did, thread, here, now, 1);
+	for (int i = 0; i < SLOT_COUNT; i++)
+		if (did[i])
+			to[i] += did[i];
 	return 0;
 }
 
@@ -251,12 +248,12 @@ VERIFIED_ONCE int segment_ends(struct window_worker *worker, struct thread *thre
 		return 0;
 	socket = window_of(worker);
 	if (socket) {
-		note_window_wait(worker, socket, thread);
+		if (socket->phase == PHASE_ASKED)
+			note_window_wait(worker, socket, thread);
 		book_segment(worker, socket, thread, here, now);
 		if (is_innermost(thread, worker->serial) &&
 		    __sync_lock_test_and_set(&thread->window, 0) & WINDOW_SAMPLED)
 			socket->marked = 1;
-		worker->served_inode = worker->inode;
 		worker->served_ns = now;
 	}
 	if (is_innermost(thread, worker->serial))

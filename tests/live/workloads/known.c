@@ -366,6 +366,37 @@ static void serve_burning(void)
 	log_known("burns", "known", ns, BURNS * (LINKS - 1UL));
 }
 
+/* --- a request opens a stream ------------------------------------------------------------------
+ */
+
+#define MESSAGES 10
+
+static void ask_for_stream(void)
+{
+	int fd = connect_to(&address);
+
+	say(fd, "GET /stream HTTP/1.1\r\nUpgrade: websocket\r\n\r\n");
+	expect(fd, "101");
+	for (int i = 0; i < MESSAGES; i++) {
+		say(fd, "ping");
+		expect(fd, "pong");
+	}
+}
+
+static void serve_stream(void)
+{
+	int fd = accept_from(listener);
+	char text[MESSAGE_BYTES];
+
+	hear(fd, text);
+	say(fd, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n");
+	while (hear(fd, text)) {
+		sleep_ns(5 * MS);
+		say(fd, "pong");
+	}
+	log_known("stream", "known", MESSAGES * 5 * MS, MESSAGES);
+}
+
 /* --- a client that reads slowly ----------------------------------------------------------------
  */
 
@@ -583,10 +614,11 @@ static const struct scene {
 	void (*serve)(void);
 	void (*ask)(void);
 } scenes[] = {
-	{ "sleeps", serve_sleeping, ask_plainly }, { "convoy", serve_convoy, ask_convoy },
-	{ "delayed", serve_delayed, ask_delayed }, { "burns", serve_burning, ask_burning },
-	{ "large", serve_large, read_slowly },     { "parts", serve_parts, send_in_parts },
-	{ "promise", serve_promise, ask_promise }, { "shared", serve_together, ask_together },
+	{ "sleeps", serve_sleeping, ask_plainly },  { "convoy", serve_convoy, ask_convoy },
+	{ "delayed", serve_delayed, ask_delayed },  { "burns", serve_burning, ask_burning },
+	{ "stream", serve_stream, ask_for_stream }, { "large", serve_large, read_slowly },
+	{ "parts", serve_parts, send_in_parts },    { "promise", serve_promise, ask_promise },
+	{ "shared", serve_together, ask_together },
 };
 
 int main(int argc, char **argv)
