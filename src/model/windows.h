@@ -150,6 +150,7 @@ struct windows_chosen {
 	struct windows_one one;
 	struct windows_row *rows; /* in the order of the parts, then by time; only `ns` is set */
 	size_t row_count;
+	int64_t parts_ns;           /* all of them, overlap too */
 	struct windows_wait *waits; /* longest first; their times are exact */
 	size_t wait_count;
 	struct windows_one *relatives; /* its parent first, then its children */

@@ -169,7 +169,7 @@ static void add_to(struct windows_wait *sum, const struct windows_wait *wait, do
 	double before = sum->last == wait->last ? sum->last_ns : 0;
 
 	sum->by_many |= sum->by != wait->by;
-	sum->ns += wait->ns * weight;
+	sum->ns = fmin(sum->ns + wait->ns * weight, (double)LOAD_MOST);
 	sum->variance += weight * (2 * before + wait->ns) * wait->ns;
 	sum->kept += wait->kept;
 	sum->last = wait->last;
@@ -291,20 +291,22 @@ static int take_part_of_one(struct windows_loading *loading, sqlite3_stmt *row)
 	struct windows_row *added;
 	uint32_t reason;
 	int err = model_windows__take_reason(loading, row, 0, &reason);
+	int64_t ns;
 
-	for (size_t i = 0; i < chosen->row_count && !err; i++) {
-		if (chosen->rows[i].reason != reason)
-			continue;
-		load__amount(sqlite3_column_int64(row, 2), LOAD_MOST, &chosen->rows[i].ns);
-		return 0;
-	}
 	if (err)
 		return err;
+	ns = load__amount(sqlite3_column_int64(row, 2), LOAD_MOST, &chosen->parts_ns);
+	for (size_t i = 0; i < chosen->row_count; i++) {
+		if (chosen->rows[i].reason != reason)
+			continue;
+		chosen->rows[i].ns += ns;
+		return 0;
+	}
 	added = APPEND(&chosen->rows, &chosen->row_count);
 	if (!added)
 		return -ENOMEM;
 	added->reason = reason;
-	added->ns = time_of(row, 2);
+	added->ns = ns;
 	return 0;
 }
 
