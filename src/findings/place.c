@@ -98,13 +98,12 @@ static uint64_t thread_key(const struct analysis *analysis, const struct model_t
 	return (uint64_t)thread_index(analysis, thread) << 32 | place;
 }
 
-/* What a thread does after the answer may be anything. */
 static bool is_in_request(const struct model *model, const struct model_sample *sample)
 {
-	const struct windows_one *window =
-		sample->window ? model_windows__find(&model->windows, sample->window) : NULL;
+	const struct windows_one *window = model_windows__of(&model->windows, sample->window,
+							     sample->time_ns - sample->wait_ns);
 
-	return window && window->class && sample->time_ns <= window->end_ns &&
+	return window && window->class &&
 	       window_words__find_kind(window->class->kind) == WORDS_KIND_SERVER;
 }
 

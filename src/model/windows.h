@@ -221,6 +221,12 @@ void model_windows__release(struct windows *windows);
 
 /* NULL: it was not kept. */
 const struct windows_one *model_windows__find(const struct windows *windows, int64_t id);
+/*
+ * The window of a sample that begins then. Work that follows the answer is kept apart from the
+ * window, in the account too: NULL.
+ */
+const struct windows_one *model_windows__of(const struct windows *windows, int64_t id,
+					    int64_t begin_ns);
 const struct windows_service *model_windows__service(const struct windows *windows,
 						     const struct windows_class *class);
 /* Whether a length is in a band of the service. */

@@ -102,6 +102,14 @@ const struct windows_one *model_windows__find(const struct windows *windows, int
 				   : NULL;
 }
 
+const struct windows_one *model_windows__of(const struct windows *windows, int64_t id,
+					    int64_t begin_ns)
+{
+	const struct windows_one *one = id ? model_windows__find(windows, id) : NULL;
+
+	return one && begin_ns < one->end_ns ? one : NULL;
+}
+
 const struct windows_service *model_windows__service(const struct windows *windows,
 						     const struct windows_class *class)
 {

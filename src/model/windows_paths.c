@@ -24,9 +24,9 @@ static bool is_of(const struct model *model, const struct windows_service *servi
 		  const struct model_sample *sample)
 {
 	const struct windows_one *one =
-		sample->window && !sample->summed
-			? model_windows__find(&model->windows, sample->window)
-			: NULL;
+		sample->summed ? NULL
+			       : model_windows__of(&model->windows, sample->window,
+						   sample->time_ns - sample->wait_ns);
 
 	return one && model_windows__service(&model->windows, one->class) == service &&
 	       model_windows__is_in(service, WINDOWS_SLOW, one->length_ns);

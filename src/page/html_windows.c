@@ -42,11 +42,10 @@ int32_t html_windows__mark(const struct model *model, const struct windows_one *
 
 int32_t html_windows__mark_sample(const struct model *model, const struct sample *sample)
 {
-	const struct windows_one *one =
-		sample->window ? model_windows__find(&model->windows, sample->window) : NULL;
+	const struct windows_one *one = model_windows__of(&model->windows, sample->window,
+							  sample->time_ns - sample->whole_wait_ns);
 
-	/* Work that follows the answer is kept apart from the window in the account too. */
-	if (!one || sample->time_ns - sample->whole_wait_ns >= one->end_ns)
+	if (!one)
 		return 0;
 	return html_windows__mark(model, one);
 }
