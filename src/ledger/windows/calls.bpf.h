@@ -78,7 +78,7 @@ static void call_window_begins(__u32 depth)
 	call->parent = worker ? worker->serial : 0;
 	call->begin_ns = time_in_state(here);
 	__builtin_memset(call->base, 0, sizeof(call->base));
-	add_account(call->base, thread, here, call->begin_ns, 1);
+	add_account(call->base, NULL, thread, here, call->begin_ns);
 	thread->window = WINDOW_OF(call->serial);
 }
 
@@ -137,9 +137,7 @@ static void call_window_ends(__u32 depth, __u32 place)
 	done->n = done->segments = 1;
 	done->parent = call->parent;
 	done->evidence = call->parent ? WINDOW_BY_SEGMENT : WINDOW_BY_NONE;
-	for (int i = 0; i < SLOT_COUNT; i++)
-		done->ns[i] = -call->base[i];
-	add_account(done->ns, thread, here, now, 1);
+	add_account(done->ns, call->base, thread, here, now);
 	was = thread->window;
 	if (was >> 1 == call->serial)
 		thread->window = outer_of(calls, call, depth, worker_of(current, false));

@@ -63,34 +63,36 @@ static __always_inline struct socket_window *socket_window_at(__u32 place)
 }
 
 /*
- * The account of the current thread at `now`: no open interval, because it has just passed one of
- * the ledger's hooks. `sign` -1 subtracts.
+ * Adds the account of the current thread at `now`, less `base`: no open interval, because it has
+ * just passed one of the ledger's hooks. Never more than the difference at a time, because another
+ * CPU may add to the same window.
  */
-static __always_inline void add_account(__u64 to[SLOT_COUNT], const struct thread *thread,
-					const struct here *here, __u64 now, __s64 sign)
+static __always_inline void add_account(__u64 to[SLOT_COUNT], const __u64 *base,
+					const struct thread *thread, const struct here *here,
+					__u64 now)
 {
 	const struct ledger_account *account = &thread->account;
 	__u64 since_ns = here ? here->since_ns : account->since_ns;
 	__u32 slot = here ? (here->nr == NR_NONE ? SLOT_RUN_USER : SLOT_RUN_KERNEL) : account->slot;
 
 	for (int i = 0; i < SLOT_COUNT; i++)
-		to[i] += sign * account->ns[i];
+		to[i] += account->ns[i] - (base ? base[i] : 0);
 	if (here) {
-		to[SLOT_RUN_USER] += sign * here->user_ns;
-		to[SLOT_RUN_KERNEL] += sign * here->kernel_ns;
-		to[SLOT_RUN_IRQ] += sign * here->irq_ns;
+		to[SLOT_RUN_USER] += here->user_ns;
+		to[SLOT_RUN_KERNEL] += here->kernel_ns;
+		to[SLOT_RUN_IRQ] += here->irq_ns;
 	}
 	since_ns = now - since_ns;
 	if (with_interrupts && SLOT_IS_RUN(slot)) {
 		__u64 taken_ns = interrupts_pending();
 
 		taken_ns = taken_ns < since_ns ? taken_ns : since_ns;
-		to[SLOT_RUN_IRQ] += sign * taken_ns;
+		to[SLOT_RUN_IRQ] += taken_ns;
 		since_ns -= taken_ns;
 	}
 	barrier_var(slot);
 	if (slot < SLOT_COUNT)
-		to[slot] += sign * since_ns;
+		to[slot] += since_ns;
 }
 
 /* What the current thread has on its CPU; NULL: nothing. */
@@ -111,7 +113,7 @@ static __always_inline void set_base(struct window_worker *worker, const struct 
 				     const struct here *here, __u64 now)
 {
 	__builtin_memset(worker->base, 0, sizeof(worker->base));
-	add_account(worker->base, thread, here, now, 1);
+	add_account(worker->base, NULL, thread, here, now);
 	worker->begin_ns = now;
 }
 
@@ -165,7 +167,7 @@ static __always_inline struct socket_window *window_of(const struct window_worke
 VERIFIED_ONCE int book_segment(struct window_worker *worker, struct socket_window *socket,
 			       const struct thread *thread, const struct here *here, __u64 now)
 {
-	__u64 cursor_ns, begin_ns, *to, did[SLOT_COUNT];
+	__u64 cursor_ns, begin_ns, *to;
 
 	if (!worker || !socket || !thread || !with_windows)
 		return 0;
@@ -178,13 +180,7 @@ VERIFIED_ONCE int book_segment(struct window_worker *worker, struct socket_windo
 		to[WINDOW_COLUMN(OVERLAP)] += (cursor_ns < now ? cursor_ns : now) - begin_ns;
 	if (now > cursor_ns)
 		socket->cursor_ns = now;
-	/* In one step, because another CPU may do the same. */
-	for (int i = 0; i < SLOT_COUNT; i++)
-		did[i] = -worker->base[i];
-	add_account(did, thread, here, now, 1);
-	for (int i = 0; i < SLOT_COUNT; i++)
-		if (did[i])
-			to[i] += did[i];
+	add_account(to, worker->base, thread, here, now);
 	return 0;
 }
 
