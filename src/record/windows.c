@@ -33,8 +33,6 @@ static const char *const statuses[] = { WINDOW_STATUSES(STATUS_KEY) };
 struct band {
 	struct window_band written;
 	uint64_t unweighted; /* windows that no kept one stands for yet */
-	uint32_t period;
-	uint32_t kept_count;
 	struct kept_window *kept[WINDOW_KEPT];
 };
 

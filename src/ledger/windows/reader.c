@@ -18,7 +18,8 @@ static int leave_out_requests(const struct ledger_bpf *skel)
 	bpf_program__set_autoload(skel->progs.windows_on_frames, false);
 	bpf_program__set_autoload(skel->progs.windows_on_readable, false);
 	bpf_program__set_autoload(skel->progs.windows_on_readable_entry, false);
-	return bpf_map__set_max_entries(skel->maps.windows_sockets, 1);
+	return bpf_map__set_max_entries(skel->maps.windows_sockets, 1) |
+	       bpf_map__set_max_entries(skel->maps.windows_request_headers, 1);
 }
 
 int ledger_windows__set_knobs(struct ledger *ledger, const struct ledger_options *options)
@@ -100,12 +101,12 @@ bool ledger_windows__band(const struct ledger *ledger, uint32_t band, uint32_t *
 	return true;
 }
 
-uint32_t ledger_windows__next_period(struct ledger *ledger, const uint64_t *slow_ns)
+void ledger_windows__next_period(struct ledger *ledger, const uint64_t *slow_ns)
 {
 	memcpy(ledger->skel->bss->windows_slow_ns, slow_ns, WINDOW_CLASSES * sizeof(*slow_ns));
 	memset(ledger->skel->bss->windows_slow_sent, 0,
 	       sizeof(ledger->skel->bss->windows_slow_sent));
-	return __atomic_fetch_add(&ledger->skel->bss->windows_period, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&ledger->skel->bss->windows_period, 1, __ATOMIC_SEQ_CST);
 }
 
 int ledger_windows__sweep(struct ledger *ledger, uint64_t before_ns)

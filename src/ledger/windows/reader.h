@@ -21,9 +21,9 @@ bool ledger_windows__band(const struct ledger *ledger, uint32_t band, uint32_t *
 
 /*
  * A new period begins: `slow_ns` has for each of WINDOW_CLASSES classes how long a window has to be
- * to be sent as a slow one. Returns the number of the period that ended.
+ * to be sent as a slow one.
  */
-uint32_t ledger_windows__next_period(struct ledger *ledger, const uint64_t *slow_ns);
+void ledger_windows__next_period(struct ledger *ledger, const uint64_t *slow_ns);
 
 /*
  * Ends the windows whose last known byte came before `before_ns`, and that nothing has followed
