@@ -43,7 +43,7 @@ static __always_inline void request_comes(const struct exchange *of)
 			socket->class = 0;
 			describe_ends(socket, of->talk->sock, of->place);
 		}
-		socket->flags &= ~SOCKET_CHOKED;
+		socket->flags &= ~(SOCKET_CHOKED | SOCKET_AHEAD);
 		server_begins(socket, of->worker, of->thread, ready_ns, of->now);
 		socket->window.n = message->requests;
 		note_text(socket, message);
@@ -53,6 +53,9 @@ static __always_inline void request_comes(const struct exchange *of)
 	}
 	if (socket->phase != PHASE_ASKED && socket->phase != PHASE_ANSWERED)
 		return;
+	/* Pipelined, or a thread has answered, and its call has not returned yet. */
+	if (begins && socket->phase == PHASE_ASKED)
+		socket->flags |= SOCKET_AHEAD;
 	if (begins && socket->protocol == WINDOW_PROTOCOL_REDIS)
 		socket->window.n += message->requests;
 	if (works_for(of))
@@ -275,7 +278,7 @@ static __always_inline void answer_goes(const struct exchange *of)
 		bool goes_on = works_for(of);
 
 		/* What was read since the last answer is not known as a request. */
-		if (was_read) {
+		if (was_read && !(socket->flags & SOCKET_AHEAD)) {
 			count_window(WINDOWS_RESYNC, 1);
 			window_ends(socket, PHASE_ANSWERED, of->talk->sock);
 			return;

@@ -34,6 +34,7 @@ enum socket_window_flags {
 	SOCKET_STREAMS = 2,  /* no turns any more: a WebSocket, a tunnel */
 	SOCKET_FINISHED = 4, /* TLS: the next record of data is still the handshake */
 	SOCKET_CHOKED = 8,   /* the last send did not take all bytes */
+	SOCKET_AHEAD = 32,   /* another request was read before the window was answered */
 	SOCKET_SHARED = 16,  /* a client's: requests of several windows were on their way at once */
 };
 
