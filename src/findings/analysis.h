@@ -78,8 +78,8 @@ struct group_work {
 	int64_t busy_ns;      /* running, ready and held up */
 	uint32_t first_place; /* + 1; 0: none */
 	size_t idle_threads;
-	int64_t ticks,
-		request_ticks; /* samples of running; of these, while it worked for a request */
+	int64_t ticks;         /* samples of running time */
+	int64_t request_ticks; /* of these: while a thread worked for a request */
 };
 
 /* Waits of one group in one state with one user-space path. */

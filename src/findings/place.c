@@ -16,7 +16,7 @@
 #define TIMED_SPREAD      0.15
 #define LEAST_TICKS       10
 #define REQUEST_PERCENT   50 /* of the running time: more is between requests than it seems */
-#define WITHIN_PERCENT    10
+#define WITHIN_PERCENT    10 /* of the waiting */
 
 /* The length of a wait that a timer ended. */
 struct timed {

@@ -104,7 +104,7 @@ static void a_request_begins_with_its_own_call_where_few_are_timed(void **state)
 
 static void threads_of_a_convoy_wait_for_its_lock(void **state)
 {
-	int64_t lock_ns, ready_ns, known;
+	int64_t lock_ns, ready_ns, known, waits_ns, parts_ns;
 
 	record("convoy", IS("GET /convoy"), 100);
 	known = known_ns("convoy");
@@ -114,6 +114,16 @@ static void threads_of_a_convoy_wait_for_its_lock(void **state)
 		      lock_ns / 1000, ready_ns / 1000, known / 1000);
 	/* By its own clock, a thread waits until it has a CPU again. */
 	assert_in_range(lock_ns, known - ready_ns - known / 20 - 3 * MS, known + 3 * MS);
+	/* Each of them has its waits, too. */
+	waits_ns = trial__ask(path,
+			      "SELECT sum(v.ns) FROM window_wait v JOIN state s ON s.id = v.state"
+			      " WHERE s.cause = 'lock'");
+	parts_ns = trial__ask(path,
+			      "SELECT sum(p.ns) FROM window_part p JOIN state s ON s.id = p.state"
+			      " WHERE p.part = 'own' AND s.cause = 'lock'");
+	print_message("# waits: %" PRId64 " us of %" PRId64 " us\n", waits_ns / 1000,
+		      parts_ns / 1000);
+	assert_in_range(waits_ns, parts_ns / 100 * 95, parts_ns);
 	done();
 }
 

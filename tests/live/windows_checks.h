@@ -8,8 +8,9 @@
 int64_t windows__count(const char *path, const char *column, const char *where);
 /* The exact sum of a part over these classes; 'own': in the states `s` for which `state` holds. */
 int64_t windows__part_ns(const char *path, const char *where, const char *part);
-int64_t windows__length_ns(const char *path, const char *where);
 int64_t windows__state_ns(const char *path, const char *where, const char *state);
+/* The exact sum of their lengths. */
+int64_t windows__length_ns(const char *path, const char *where);
 
 /*
  * Invariants: the parts of every window that was kept add up to its length, to the nanosecond; the

@@ -316,10 +316,10 @@ static __always_inline bool takes_over_window(struct window_worker *worker,
 			socket->window.worker = WINDOW_BY_SOCKET;
 		return false;
 	}
-	if (socket->phase == PHASE_ASKED)
+	if (socket->phase == PHASE_ASKED) {
 		socket->window.worker = known;
-	if (socket->phase == PHASE_ASKED)
 		count_window(known == WINDOW_BY_EDGE ? WINDOWS_BY_EDGE : WINDOWS_BY_INFERENCE, 1);
+	}
 	gap_ends(socket, worker->begin_ns < now ? worker->begin_ns : now, WINDOW_PART_HANDED, 0);
 	return true;
 }

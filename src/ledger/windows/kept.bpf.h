@@ -46,7 +46,7 @@ static __always_inline struct window_band_info *band_info(__u32 band)
 
 /*
  * Whether the window is one of those that are kept. Each window of a band has the same chance
- * (algorithm R): the first `WINDOW_KEPT` take a place each, the k-th one of them with the chance
+ * (algorithm R): the first WINDOW_KEPT take a place each, the k-th one of them with the chance
  * WINDOW_KEPT / k. User space replaces what was in the place.
  */
 struct choice {

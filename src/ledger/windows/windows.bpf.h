@@ -334,8 +334,12 @@ static __always_inline void dials_for(struct task_struct *current, struct pt_reg
 static __always_inline void note_blocked(struct thread *thread, struct task_struct *current)
 {
 	struct window_worker *worker = worker_of(current, false);
-	struct socket_window *socket = worker ? window_of(worker) : NULL;
+	struct socket_window *socket;
 
+	if (!worker ||
+	    (worker->wait_number == thread->cell_number && worker->wait_ns == thread->cell_sum.ns))
+		return;
+	socket = window_of(worker);
 	if (socket && socket->phase == PHASE_ASKED)
 		note_window_wait(worker, socket, thread);
 }
@@ -355,9 +359,7 @@ int BPF_PROG(windows_on_exit, struct pt_regs *regs, long ret)
 	if (!base_ns || now < base_ns || is_over(now))
 		return 0;
 	kind = talk_of[nr];
-	/* The call has left the CPU. */
-	if (!here)
-		note_blocked(thread, current);
+	note_blocked(thread, current);
 	if (kind >= TALK_POLL && kind <= TALK_EPOLL)
 		poll_ended(thread, here, current, now);
 	else if (kind == TALK_CONNECT && (!ret || ret == -EINPROGRESS))

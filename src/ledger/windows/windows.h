@@ -46,8 +46,7 @@ enum window_part { WINDOW_PARTS(WINDOW_PART_OF) WINDOW_PART_COUNT };
 /* What windows have in common that are counted together. */
 struct window_class_key {
 	__u64 text;    /* hash of what the first words of the request stand for; 0: any */
-	__u64 service; /* of a UNIX socket: its name's place in the kernel; TCP: namespace and peer
-			*/
+	__u64 service; /* AF_UNIX: its name's address in the kernel; TCP: namespace, and peer */
 	__u16 port;    /* of the side that serves; call: the number of the function */
 	__u8 family;   /* AF_… */
 	__u8 kind;

@@ -30,8 +30,7 @@ struct window_worker {
 	__u64 woken_ns, on_ns; /* the last time that it was ready in it, and got the CPU */
 	/* The last segment that ended: */
 	__u64 served_ns;
-	__u64 hears; /* the shared socket from which it has read an answer, see
-			goes_on_after_hearing(); 0: none */
+	__u64 hears; /* the shared socket from which it has read, see shared.bpf.h; 0: none */
 	/* An answer resumed the segment, and it has sent nothing since. */
 	__u64 resumed_ns;            /* 0: none did */
 	__u64 resumed_by;            /* the inode of the socket that it came from */

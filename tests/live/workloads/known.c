@@ -85,7 +85,7 @@ static void accept_links(int fds[LINKS], int count)
 
 /* --- 1 of 50 requests sleeps 10 ms ------------------------------------------------------------ */
 
-/* Makes so many calls that few of them are timed, the one that asks least of all. */
+/* Makes so many calls that few of them are timed. */
 static void keep_busy(void)
 {
 	for (int i = 0; i < 300; i++)
